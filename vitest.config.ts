@@ -29,6 +29,7 @@ export default defineConfig({
       "chaos/test/**/*.test.ts",
       "attack/test/**/*.test.ts",
       "conformance/test/*.test.ts",
+      "examples/test/*.test.ts",
       "test/*.test.ts",
     ],
     // Tests mostly wait for Postgres, so this may exceed the number of cores.

@@ -8,11 +8,11 @@ const tool: Awaited<ReturnType<typeof findTool>> = await findTool("chromium-head
 export const hasBrowser: boolean = tool !== undefined;
 
 /** As root it has no sandbox, and it only shows our own pages. */
-export function launchBrowser(): Promise<Browser> {
+export function launchBrowser(args: readonly string[] = []): Promise<Browser> {
   return chromium.launch({
     executablePath: tool?.path ?? "",
     env: { ...tool?.env } as Record<string, string>,
-    args: ["--no-sandbox"],
+    args: ["--no-sandbox", ...args],
   });
 }
 

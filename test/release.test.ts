@@ -58,7 +58,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(copy, { recursive: true, force: true }));
 
-test("a rehearsal packs every package in order, and changes nothing", { timeout: 300_000 }, async () => {
+test("a rehearsal packs every package in order, and changes nothing", { timeout: 900_000 }, async () => {
   const { code, text } = await release("7.0.0", "--skip-tests");
   expect(code, text).toBe(0);
   const packed = [...text.matchAll(/^• Packing (\S+) …$/gm)].map(([, name]) => name);

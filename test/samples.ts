@@ -56,7 +56,7 @@ async function setUp(ask: Ask, role: string): Promise<void> {
     p_tenant_id: tenant,
     p_settings: { label: "org_123", max_pending: 1000, weight: 2 },
   });
-  await ask("list_tenants", {});
+  await ask("list_tenants", { p_search: "org", p_figures: true });
   await ask("tenant_id", { p_text: "org_123" });
   await ask("list_policies", { p_filters: { limit: 10 } });
   await ask("reset_policy", { p_type: "none" });
@@ -127,6 +127,9 @@ async function work(ask: Ask): Promise<Run[]> {
   await ask("heartbeat_job", { p_job_id: first?.id, ...worker });
   await ask("progress_job", { p_job_id: first?.id, ...worker, p_progress: { share: 0.25 } });
   await ask("hold_key", { p_job_id: first?.id, ...worker, p_until: "2001-02-03 04:05:06" });
+  await ask("note_artifact", { p_tenant_id: tenant, p_area: "reports", p_job_id: first?.id });
+  await ask("take_artifacts", { p_limit: 10 });
+  await ask("forget_artifacts", { p_artifacts: [{ area: "reports", id: first?.id }] });
   await ask("complete_job", {
     p_job_id: first?.id,
     ...worker,
@@ -134,6 +137,7 @@ async function work(ask: Ask): Promise<Run[]> {
     p_result: { at: exact, share: 1e-7 },
     p_cost_cents: 3,
   });
+  await ask("receive_jobs", { ...worker, p_ids: [first?.id] });
   const error = { message: "Bearer abc.def123456 password=hunter2 \\s+", code: 7 };
   await ask("complete_job", {
     p_job_id: second?.id,
@@ -155,7 +159,9 @@ async function steer(ask: Ask, jobs: readonly string[], runs: readonly Run[]): P
   const of = (id: string | undefined): Record<string, unknown> => ({ p_job_id: id, p_tenant_id: tenant });
   await ask("update_job", { ...of(jobs[7]), p_changes: { run_at: later, priority: 2, tags: ["x", "z"] } });
   await ask("reschedule_job", { ...of(jobs[8]), p_run_at: exact });
-  await ask("reschedule_job", of(runs[1]?.id));
+  await ask("reschedule_job", { ...of(runs[1]?.id), p_reset: true, p_payload: { again: later } });
+  await ask("copy_job", { ...of(runs[0]?.id), p_changes: { run_at: later, tags: ["y"], payload: { n: 1 } } });
+  await ask("reveal_job", of(runs[0]?.id));
   await ask("cancel_job", of(jobs[9]));
   await ask("watch_job", of(jobs[8]));
   await ask("explain_job", of(jobs[6]));
@@ -190,6 +196,7 @@ async function schedules(ask: Ask): Promise<void> {
     p_tenant_id: tenant,
     p_filters: { order: "next_run_at", running: false, failing: false, updated_before: later, tags: [] },
   });
+  await ask("next_runs", { ...schedule, p_count: 3 });
   await ask("count_schedules", { p_tenant_id: tenant });
   await ask("claim_jobs", { ...worker, p_limit: 10, p_types: ["s"] });
   await ask("list_schedule_runs", { ...schedule, p_filters: {} });
@@ -239,17 +246,26 @@ async function workflows(ask: Ask): Promise<void> {
   for (const next of ["retry_workflow", "resolve_step"] as const) {
     const [lost] = await ask<Run[]>("claim_jobs", { ...worker, p_limit: 1, p_types: ["bad"] });
     await ask("complete_job", { p_job_id: lost?.id, ...failed });
-    if (next === "retry_workflow") await ask(next, { ...broken, p_steps: ["bad"] });
+    if (next === "retry_workflow") await ask(next, { ...broken, p_steps: ["bad"], p_reset: true });
     else await ask(next, { ...broken, p_step: "bad", p_status: "succeeded", p_result: { n: 1 } });
   }
   await ask("send_signal", { ...signal, p_payload: { by: "me" } });
   await durable(ask);
   await ask("get_workflow", of);
+  await ask("explain_workflow", of);
+  await ask("explain_workflow", broken);
   await ask("list_workflows", {
     p_tenant_id: tenant,
     p_filters: { status: ["running"], created_before: later },
   });
   await ask("list_steps", { ...of, p_filters: { kind: "job", limit: 10 } });
+  await ask("update_workflow", { ...of, p_changes: { deadline: later, priority: 2, tags: ["t"] } });
+  for (const change of ["cancel_workflows", "retry_workflows"] as const)
+    await ask(change, {
+      p_tenant_id: tenant,
+      p_filters: { name: "none", created_before: later },
+      p_limit: 10,
+    });
   await ask("cancel_workflow", { ...of, p_reason: "a test" });
 }
 
@@ -314,6 +330,8 @@ async function read(ask: Ask, jobs: readonly string[], runs: readonly Run[]): Pr
     await ask("browse_jobs", { p_tenant_id: tenant, p_filters: filters });
   }
   await ask("list_waiting", {});
+  await ask("list_attention", { p_tenant_id: tenant });
+  await ask("list_attention", {});
   await ask("series", { p_step: "5 minutes", p_types: ["a"] });
   await ask("list_audit", { p_tenant_id: tenant, p_filters: { after: "2001-01-01 00:00" } });
   await ask("list_dead_groups", { p_tenant_id: tenant, p_filters: {} });
@@ -321,6 +339,9 @@ async function read(ask: Ask, jobs: readonly string[], runs: readonly Run[]): Pr
   await ask("list_limits");
   await ask("get_limit", { p_scope: "type", p_key: "rated" });
   await ask("list_workers");
+  await ask("get_worker", worker);
+  await ask("stop_worker", worker);
+  await ask("list_changes");
   await ask("list_types", { p_span: "1 hour" });
   await ask("count_live", { p_tenant_id: tenant, p_by: ["type"] });
   await ask("get_tenant", { p_tenant_id: tenant });

@@ -45,9 +45,9 @@ export async function fingerprinter(
       const value = summed[name] ?? `md5(string_agg(${row}, ',' order by ${row}))`;
       return `select ${pg.escapeLiteral(name)} as name, ${value} as hash from ${table} where ${where}`;
     });
-  // Runs, whether they are summed up or not.
+  // Runs that ended, whether they are summed up or not. No table has this name: equal names would hide one of the two.
   parts.push(
-    `select 'runs', sum(runs)::text from (
+    `select 'ended runs', sum(runs)::text from (
        select t.runs from jobforge.usage t where t.tenant_id = $1::uuid
        union all select t.runs from jobforge.usage_deltas t where t.tenant_id = $1::uuid) t`,
   );

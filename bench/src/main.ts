@@ -35,7 +35,11 @@ async function bench({ peers, workloads, rounds, json, databaseUrl, ...chosen }:
     });
     progress("");
     const command = ["npm run bench", ...(args.length > 0 ? ["--", ...args] : [])].join(" ");
-    if (chosen.write) progress(`written: ${writeDocs(results, command).join(", ")}\n`);
+    if (chosen.write) {
+      const { files, keptScaling } = writeDocs(results, command);
+      progress(`written: ${files.join(", ")}\n`);
+      if (keptScaling !== undefined) progress(`docs/scaling.md keeps its figures: ${keptScaling}\n`);
+    }
     console.log(json ? JSON.stringify(jsonReport(results, command), null, 2) : textReport(results));
     // A peer may fail in a workload that it was not made for. If JobForge fails, the exit code is 1.
     const broken = results.cells.some((cell) =>

@@ -26,7 +26,8 @@ nothing else on the machine meanwhile.
   --database-url URL    use this server instead of an embedded one; its role must be allowed to create databases
                         (default: the variable DATABASE_URL)
   --json                print one JSON document to standard output
-  --write               write the results and charts into docs/benchmarks.md
+  --write               write the results and charts into docs/benchmarks.md, and what follows from them into
+                        docs/scaling.md
 
 Workloads: ${workloads.map(({ id }) => id).join(", ")}
 Peers: ${peers.map(({ name }) => name.replaceAll(" ", "-")).join(", ")}`;

@@ -17,13 +17,22 @@ export function formatTable(head: readonly string[], rows: readonly (readonly st
 
 /** Formats an item of a Markdown list, wrapped at 120 characters like all prose of the documentation. */
 export function listItem(text: string): string {
+  return `- ${linesOf(text, 118).join("\n  ")}`;
+}
+
+/** Formats a paragraph of Markdown, wrapped at 120 characters. */
+export function wrapped(text: string): string {
+  return linesOf(text, 120).join("\n");
+}
+
+function linesOf(text: string, width: number): readonly string[] {
   const lines = [""];
   for (const word of text.split(" ")) {
     const line = `${lines.at(-1)}${lines.at(-1) === "" ? "" : " "}${word}`;
-    if (line.length > 118) lines.push(word);
+    if (line.length > width) lines.push(word);
     else lines[lines.length - 1] = line;
   }
-  return `- ${lines.join("\n  ")}`;
+  return lines;
 }
 
 /** Formats 12345.6 as "12,346". Numbers below 100 keep one or two decimals, those below 0.1 two significant digits. */

@@ -111,6 +111,19 @@ describe("the page", () => {
     expect(text).toContain("| pg-boss | 1.2.3 | the usual \\| of them | nothing |");
   });
 
+  test("shows first how contestants do at their default settings", () => {
+    expect(markdownReport(results, [], "")).not.toContain("default settings");
+    const burned = cell(
+      "burn-down-1",
+      rounds("jobforge", 300),
+      rounds("pg-boss", 200),
+      rounds("pg-boss, defaults", 3),
+    );
+    const text = markdownReport(runResults(burned), [], "");
+    expect(text).toContain("| pg-boss | 3 | 100.00× | – |  |");
+    expect(text.indexOf("### At their default settings")).toBeLessThan(text.indexOf("### Targets"));
+  });
+
   test("has tables in which all rows have as many cells as the head", () => {
     expect(table(["a", "b"], [["1"], ["2", "3"]])).toBe("| a | b |\n| --- | --- |\n| 1 |  |\n| 2 | 3 |");
   });
@@ -119,7 +132,8 @@ describe("the page", () => {
     const folder = await mkdtemp(join(tmpdir(), "jobforge-bench-docs-"));
     try {
       await writeFile(join(folder, "benchmarks.md"), page);
-      const files = writeDocs(results, "npm run bench", folder);
+      const { files, keptScaling } = writeDocs(results, "npm run bench", folder);
+      expect(keptScaling).toContain('in "Enqueue one by one, 1 at a time"');
       expect(files.map((file) => file.slice(folder.length))).toEqual([
         "/benchmarks.md",
         "/benchmarks/burn-down.svg",

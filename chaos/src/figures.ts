@@ -25,6 +25,8 @@ export interface Figures {
   readonly keyed: number;
   readonly effects: number;
   readonly serialJobs: number;
+  /** Runs that began without a claim. */
+  readonly handed: number;
   readonly samples: number;
   readonly processes: number;
   readonly droppedNotifications: number;
@@ -46,7 +48,8 @@ const countsSql = `select jsonb_build_object(
   'canceled', (select count(*) from chaos.cancels),
   'keyed', (select count(*) from chaos.keys),
   'effects', (select count(*) from chaos.effects),
-  'serialJobs', (select count(*) from jobforge.archive where concurrency_key is not null))`;
+  'serialJobs', (select count(*) from jobforge.archive where concurrency_key is not null),
+  'handed', (select count(*) from jobforge.all_attempts where handed))`;
 
 type Counted = Pick<
   Figures,
@@ -60,6 +63,7 @@ type Counted = Pick<
   | "keyed"
   | "effects"
   | "serialJobs"
+  | "handed"
 >;
 
 export async function figuresOf(world: World, conductor: Conductor, minutes: number): Promise<Figures> {

@@ -1,5 +1,5 @@
 /** The work of a run: types, tenants, limits and schedules, chosen so that every promise is exercised. */
-import { defineJob, typed } from "@jobforge/sdk-ts";
+import { defineJob, defineWorkflow, run, typed } from "@jobforge/sdk-ts";
 
 /**
  * What an execution does. The n-th execution of a job does the n-th step of its plan; later ones repeat the last step.
@@ -39,7 +39,49 @@ export const beat = defineJob({ type: "chaos.beat", input });
 /** Enqueued with an idempotency key repeatedly, until an enqueue is acknowledged. */
 export const keyed = defineJob({ type: "chaos.keyed", input });
 
-export const definitions = [plain, serial, limited, effect, parent, child, beat, keyed];
+/** Steps of `flow`: items of a map, the join that counts them, and a handler that suspends itself. */
+export const flowItem = defineJob({ type: "chaos.flow.item", input });
+export const flowSum = defineJob({
+  type: "chaos.flow.sum",
+  input: typed<object>(),
+  output: typed<{ good: number }>(),
+});
+export const flowSaga = defineJob({
+  type: "chaos.flow.saga",
+  input: typed<object>(),
+  output: typed<{ notes: number; parts: number }>(),
+});
+
+/** The last step runs whatever became of the others, so every promise about the order of steps is exercised. */
+export const flow = defineWorkflow({
+  name: "chaos.flow",
+  input: typed<{ items: Work[] }>(),
+  steps: (w, { items: list }) => {
+    const saga = w.step("saga", flowSaga, {});
+    const items = w.map("items", flowItem, list, undefined, { optional: true });
+    const sum = w.step("sum", flowSum, {}, { needs: [run(items)] });
+    return w.step("last", flowItem, { ms: 1 }, { needs: [run(sum), run(saga)] });
+  },
+});
+
+/** What a saga waits for before it goes on: a signal, or this time. */
+export const sagaSignal = "go";
+export const sagaTimeoutMs = 4_000;
+export const sagaParts = 3;
+
+export const definitions = [
+  plain,
+  serial,
+  limited,
+  effect,
+  parent,
+  child,
+  beat,
+  keyed,
+  flowItem,
+  flowSum,
+  flowSaga,
+];
 
 /** A job that only one worker can run, to check that this worker is working. */
 export const probeOf = (worker: string) => defineJob({ type: `chaos.probe.${worker}`, input });

@@ -1,14 +1,15 @@
 /**
  * `npm run chaos`: runs real workers and producers on a real Postgres, injects faults of every kind, and checks every
  * promise. Options: --seed N, --minutes M, --faults a,b (default: all), --workers N, --producers N, --pairs SHARE,
- * --postgres 15|18, --json, --write (writes the figures into docs/reliability.md), --list. With --store redis: workers
- * on Redis, of which --seed, --minutes and --workers apply. Exits with 0 if every promise was kept, otherwise with 1.
+ * --postgres 15|18, --plain (no limits and no schedules, so that jobs are handed to idle workers), --json, --write
+ * (writes the figures into docs/reliability.md), --list. With --store redis: workers on Redis, of which --seed,
+ * --minutes and --workers apply. Exits with 0 if every promise was kept, otherwise with 1.
  */
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { faultKinds, faultsNamed } from "./faults/index.ts";
+import { faultKinds, faultsNamed, usualFaults } from "./faults/index.ts";
 import { runOnRedis } from "./redis/run.ts";
 import { printResult, writeFigures } from "./report.ts";
 import { type RunOptions, run } from "./run.ts";
@@ -23,6 +24,7 @@ const { values: options } = parseArgs({
     pairs: { type: "string", default: "0.25" },
     postgres: { type: "string", default: "18" },
     store: { type: "string", default: "postgres" },
+    plain: { type: "boolean", default: false },
     json: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
@@ -56,7 +58,8 @@ function chosen(): Omit<RunOptions, "onProgress"> {
     producers: numberOf("producers", 1, 10),
     pairs: numberOf("pairs", 0, 1),
     version: numberOf("postgres", 15, 18) === 15 ? 15 : 18,
-    kinds: options.faults === undefined ? faultKinds : faultsNamed(options.faults.split(",")),
+    isPlain: options.plain,
+    kinds: options.faults === undefined ? usualFaults(options.plain) : faultsNamed(options.faults.split(",")),
   };
 }
 
@@ -78,5 +81,5 @@ function command(): string {
     (name) => `--${name} ${options[name]}`,
   );
   const faults = options.faults === undefined ? "" : ` --faults ${options.faults}`;
-  return `npm run chaos -- --seed ${options.seed} ${given.join(" ")}${faults}`;
+  return `npm run chaos -- --seed ${options.seed} ${given.join(" ")}${options.plain ? " --plain" : ""}${faults}`;
 }

@@ -18,6 +18,8 @@ export interface RunOptions {
   readonly producers: number;
   readonly pairs: number;
   readonly version?: 15 | 18 | undefined;
+  /** See `WorldOptions`. */
+  readonly isPlain?: boolean | undefined;
   /** Called with messages for the user during the run. */
   onProgress(message: string): void;
 }
@@ -94,7 +96,9 @@ async function drain(world: World): Promise<void> {
   const until = performance.now() + drainMs;
   while (
     performance.now() < until &&
-    (await direct.value<number>("select count(*)::int from jobforge.live_rows")) > 0
+    (await direct.value<number>(
+      "select ((select count(*) from jobforge.live_rows) + (select count(*) from jobforge.wakeups))::int",
+    )) > 0
   ) {
     await sleep(100);
   }

@@ -24,6 +24,8 @@ create schema chaos;
 create table chaos.orders (
   id uuid primary key, producer text not null, tenant_id uuid not null, type text not null,
   at timestamptz not null default clock_timestamp());
+-- Rows of the application, committed together with their workflows.
+create table chaos.flows (id uuid primary key, tenant_id uuid not null);
 -- Rows that handlers wrote in the transactions that settled their runs.
 create table chaos.effects (job_id uuid not null, attempt integer not null);
 -- Every start and end of a run, with the time when its row was changed. A start is written after the kernel has counted
@@ -71,7 +73,11 @@ for each statement execute function chaos.fail_sometimes();
 `;
 
 /** Prepares an empty database for a run. */
-export async function prepareDatabase(url: string, workers: readonly string[]): Promise<void> {
+export async function prepareDatabase(
+  url: string,
+  workers: readonly string[],
+  isPlain = false,
+): Promise<void> {
   await migrate({ database: url });
   const db = new pg.Client({ connectionString: url });
   await db.connect();
@@ -83,6 +89,7 @@ export async function prepareDatabase(url: string, workers: readonly string[]): 
       const audited = type === plain.type ? { audit_action: auditedAction } : {};
       await db.query("select jobforge_set_policy($1, $2)", [type, { ...policy, ...audited }]);
     }
+    if (isPlain) return;
     await db.query("select jobforge_set_limit('key', '*', 1)");
     await db.query("select jobforge_set_limit('type', $1, $2)", [limited.type, maxOfLimitedType]);
     await db.query("select jobforge_set_limit('tenant', $1, $2)", [limitedTenant, maxOfLimitedTenant]);
@@ -115,6 +122,7 @@ export async function createLogins(
       chaos_producer: [
         "grant jobforge_app to chaos_producer",
         "grant insert on chaos.orders to chaos_producer",
+        "grant insert on chaos.flows to chaos_producer",
       ],
       chaos_hog: [],
     };

@@ -17,6 +17,8 @@ export interface WorldOptions {
   readonly workers: number;
   readonly producers: number;
   readonly version?: 15 | 18 | undefined;
+  /** No limits and no schedules, and applications that enqueue one by one, so that enqueues hand jobs to workers. */
+  readonly isPlain?: boolean | undefined;
 }
 
 const databaseName = "chaos";
@@ -24,6 +26,8 @@ const databaseName = "chaos";
 /** A place for a worker. Its process is replaced from time to time. */
 export interface Post {
   readonly name: string;
+  /** The id of the worker. */
+  id: string;
   child: Child;
 }
 
@@ -85,7 +89,7 @@ export class World {
     await admin.rows(`create database ${databaseName}`);
     await admin.close();
     const url = this.server.urlFor(databaseName);
-    await prepareDatabase(url, this.workerNames);
+    await prepareDatabase(url, this.workerNames, this.options.isPlain === true);
     const urls = await createLogins(url, randomBytes(12).toString("hex"));
     this.#parts = {
       programs: await bundlePrograms(),
@@ -97,12 +101,15 @@ export class World {
 
   /** Starts all workers and producers. */
   populate(): void {
-    for (const name of this.workerNames) this.workers.push({ name, child: this.startWorker(name) });
+    for (const name of this.workerNames) {
+      this.workers.push({ name, id: name, child: this.startWorker(name) });
+    }
     for (let n = 1; n <= this.options.producers; n += 1) {
       const env = {
         DATABASE_URL: this.proxy.through(this.urls.producer),
         JOURNAL: this.journals,
         SEED: String(this.options.seed * 100 + n),
+        PLAIN: this.options.isPlain === true ? "yes" : "",
       };
       this.producers.push(this.#watch(new Child(this.#file("producer"), `p${n}`, env)));
     }
@@ -122,6 +129,16 @@ export class World {
       LOG_LEVEL: "warn",
     };
     return this.#watch(new Child(this.#file(program), name, env));
+  }
+
+  /**
+   * Replaces a process that has exited, or will, with a new one. Half of the new ones keep the worker's id, as in a
+   * StatefulSet.
+   */
+  replaceWorker(post: Post, keepsId: boolean): void {
+    if (!keepsId) post.id = `${post.name}-${this.started}`;
+    else post.id = post.name;
+    post.child = this.startWorker(post.name, { id: post.id });
   }
 
   violated(check: string, what: string, job?: string): void {

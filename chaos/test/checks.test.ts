@@ -114,6 +114,38 @@ const tamperings: readonly (readonly [check: string, what: string, statement: st
     "an end after the next attempt had begun",
     "update chaos.transitions set at = at + interval '1 hour' where event = 'end' and worker_id = 'w2'",
   ],
+  [
+    "workflows",
+    "a workflow that never ended",
+    "update jobforge.workflows set status = 'running', finished_at = null",
+  ],
+  [
+    "workflows",
+    "a workflow that failed without a failed step",
+    "update jobforge.workflows set status = 'failed'",
+  ],
+  ["workflows", "a step that never ended", "update jobforge.steps set status = null where name = 'last'"],
+  ["workflows", "a workflow that was never committed", "delete from chaos.flows"],
+  [
+    "workflows",
+    "a step that began too early",
+    "update jobforge.steps set decided_at = decided_at - interval '1 day' where name = 'last'",
+  ],
+  [
+    "joins",
+    "an item that was not counted",
+    "update jobforge.steps set status = 'failed' where path = 'items[0]'",
+  ],
+  [
+    "joins",
+    "a child that ran twice",
+    "update jobforge.steps set group_id = (select id from jobforge.steps where name = 'saga') where path = 'items[0]'",
+  ],
+  [
+    "leftovers",
+    "a need that was not dropped",
+    "insert into jobforge.edges values (gen_random_uuid(), gen_random_uuid(), 'c')",
+  ],
   ["effects once", "an effect that is missing", "delete from chaos.effects"],
   ["effects once", "an effect that exists twice", "insert into chaos.effects select * from chaos.effects"],
   ["effects once", "an effect of another attempt", "update chaos.effects set attempt = attempt + 1"],

@@ -32,6 +32,28 @@ test("nothing is lost when a worker is killed, Postgres crashes, connections are
   expect(scheduleRuns).toBeGreaterThan(0);
 });
 
+test("nothing is lost when handed jobs do not arrive, their workers are killed or restarted, or enqueues stay open", {
+  timeout: 300_000,
+}, async () => {
+  const names = ["hand-off-unheard", "hand-off-killed", "hand-off-open", "hand-off-restarted"];
+  const log: string[] = [];
+  const result = await run({
+    folder: mkdtempSync(join(tmpdir(), "jobforge-chaos-test-")),
+    seed: 68,
+    minutes: 0,
+    kinds: faultsNamed(names),
+    workers: 2,
+    producers: 1,
+    pairs: 0,
+    version: process.env["JOBFORGE_TEST_POSTGRES"] === "15" ? 15 : 18,
+    isPlain: true,
+    onProgress: (message) => log.push(message),
+  });
+  expect(result.violations, [...log, ...result.histories].join("\n")).toEqual([]);
+  expect(result.steps.flatMap(({ faults }) => faults).sort()).toEqual([...names].sort());
+  expect(result.figures.handed).toBeGreaterThan(20);
+});
+
 test("faults are found by name, and an unknown name is rejected", () => {
   expect(faultsNamed(["xmin-pinned"]).map(({ name }) => name)).toEqual(["xmin-pinned"]);
   expect(() => faultsNamed(["sunshine"])).toThrow(/Unknown faults: sunshine.*worker-kill/s);

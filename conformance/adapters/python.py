@@ -19,6 +19,7 @@ from py.definitions import definition_of
 from py.handlers import Gates, handlers_of
 from py.names import to_fields, to_options
 from py.spans import record_spans
+from py.workflows import start
 
 from jobforge import AsyncJobForge, JobForge, JobForgeError
 from jobforge.worker import Hooks, Worker
@@ -88,10 +89,13 @@ class Adapter:
             await (connection.commit() if commit else connection.rollback())
         return enqueued
 
+    async def start(self, on: str, args: Fields) -> Fields:
+        return await start(self.forges[on], args)
+
     async def call(self, on: str, args: Fields) -> Any:
         result = await call_method(self.forges[on], args)
-        # The result of a job is the application's own value.
-        return result if args["method"] == "result" else to_fields(result)
+        # The result of a job or workflow is the application's own value.
+        return result if args["method"].split(".")[-1] == "result" else to_fields(result)
 
     async def worker(self, on: str, args: Fields) -> Fields:
         until_signal = args.pop("until_signal", False)

@@ -19,6 +19,7 @@ import { Gates, handlersOf } from "./ts/handlers.ts";
 import { type Fields, fieldOf, toFields, toOptions } from "./ts/names.ts";
 import { RedisForge } from "./ts/redis.ts";
 import { recordSpans } from "./ts/spans.ts";
+import { start } from "./ts/workflows.ts";
 
 interface Request {
   readonly id: number;
@@ -58,10 +59,11 @@ const verbs: Readonly<Record<string, (request: Request) => unknown>> = {
     return (handles as { id: string; outcome: string }[]).map(({ id, outcome }) => ({ id, outcome }));
   },
   enqueue_in_transaction: enqueueInTransaction,
+  start: async ({ on, with: args }) => start(forgeOf(on), args),
   call: async ({ on, with: args }) => {
     const result = await callMethod(forgeOf(on), args);
-    // The result of a job is the application's own value.
-    return args["method"] === "result" ? result : toFields(result);
+    // The result of a job or workflow is the application's own value.
+    return /(?:^|\.)result$/.test(String(args["method"])) ? result : toFields(result);
   },
   worker: async ({ on, with: args }) => {
     const worker = workerOf(on, args);

@@ -13,7 +13,7 @@ export interface Rows {
 
 type Fields = Readonly<Record<string, string>>;
 
-/** The fields of the document that a job has as its data. */
+/** What a job is, from its name, its priority and its data. */
 interface Document {
   readonly tenantId: string;
   readonly payload: unknown;
@@ -68,7 +68,9 @@ async function readJob(
   const fields: Fields = await client.hgetall(key);
   const { data } = fields;
   if (data === undefined) return undefined;
-  const document = JSON.parse(data) as Document;
+  // The tenant is the name of the job. BullMQ's lower priorities come first, ours last.
+  const facts = { tenantId: fields["name"], priority: 1_000_001 - Number(fields["priority"]) };
+  const document = { ...facts, ...(JSON.parse(data) as object) } as Document;
   const note = JSON.parse(fields["jf"] ?? "{}") as Note;
   const state =
     completed !== null ? "completed" : failed !== null ? "failed" : active !== null ? "active" : "waiting";
@@ -97,7 +99,6 @@ function columnsOf(fields: Fields, document: Document, note: Note, status: strin
   const time = (name: string): string | null => (fields[name] === undefined ? null : isoOf(number(name)));
   const attempts = number("ats") - (note.unstarted ? 1 : 0);
   const reasons: Readonly<Record<string, string>> = { succeeded: "done", canceled: "canceled" };
-  const { error } = note;
   return {
     tenant_id: document.tenantId,
     payload: document.payload,
@@ -119,11 +120,20 @@ function columnsOf(fields: Fields, document: Document, note: Note, status: strin
     progress:
       fields["progress"] === undefined || fields["progress"] === "0" ? null : JSON.parse(fields["progress"]),
     cancel_requested: fields["jf:cancel"] !== undefined,
-    error: error === undefined ? null : { ...error, fullMessage: fields["failedReason"] },
-    last_error: error === undefined ? null : (fields["failedReason"] ?? null),
+    ...errorOf(fields, note, status),
     cost_cents: note.costCents ?? null,
     reason:
       status === "queued" || status === "running" ? null : (note.reason ?? reasons[status] ?? "crashed"),
+  };
+}
+
+/** A success clears the error. Only an error with causes has more to say than its message. */
+function errorOf({ failedReason }: Fields, { error }: Note, status: string): Row {
+  if (error === undefined || status === "succeeded") return { error: null, last_error: null };
+  const hasMore = failedReason !== error["message"];
+  return {
+    error: hasMore ? { ...error, fullMessage: failedReason } : error,
+    last_error: failedReason ?? null,
   };
 }
 

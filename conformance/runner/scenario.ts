@@ -21,6 +21,7 @@ const abilities = [
   "operators",
   "time-travel",
   "outage",
+  "workflows",
 ] as const;
 export type Ability = (typeof abilities)[number];
 
@@ -32,9 +33,9 @@ export type Caller = (typeof callers)[number];
 export const workerVerbs = ["worker", "tick", "tick_request", "stop", "metrics", "release"] as const;
 
 /** The requests that an adapter serves, in addition to `connect` and `disconnect`, which the runner sends by itself. */
-const verbs = ["enqueue", "enqueue_many", "enqueue_in_transaction", "call", ...workerVerbs] as const;
+const verbs = ["enqueue", "enqueue_many", "enqueue_in_transaction", "start", "call", ...workerVerbs] as const;
 
-const eventKinds = ["started", "aborted", "context", "late", "hook", "span", "log"] as const;
+const eventKinds = ["started", "aborted", "context", "step", "late", "hook", "span", "log"] as const;
 
 const anything = z.record(z.string(), z.unknown());
 const seconds = z.number().min(0);
@@ -46,6 +47,8 @@ const text = z.union([
   z.strictObject({ $repeat: z.tuple([z.string(), z.number()]) }),
   z.strictObject({ $units: z.array(z.number()) }),
 ]);
+
+const thrown = z.strictObject({ name: z.string(), message: z.string() });
 
 /** One thing that a handler does. */
 const handlerStep = z.union([
@@ -65,7 +68,14 @@ const handlerStep = z.union([
   z.strictObject({ throw_abort_reason: z.literal(true) }),
   z.strictObject({ fail: z.strictObject({ message: z.string(), details: anything.optional() }) }),
   z.strictObject({ defer: z.strictObject({ seconds, counts: z.boolean().optional() }) }),
-  z.strictObject({ retry_after: z.strictObject({ seconds, message: z.string().optional() }) }),
+  z.strictObject({
+    retry_after: z.strictObject({
+      seconds,
+      message: z.string().optional(),
+      at_least: z.boolean().optional(),
+    }),
+  }),
+  z.strictObject({ hold_key: z.strictObject({ seconds, reason: z.string().optional() }) }),
   z.strictObject({ next_run: z.strictObject({ seconds }) }),
   z.strictObject({ wait_for_abort: z.literal(true) }),
   z.strictObject({ hold: z.string() }),
@@ -76,6 +86,24 @@ const handlerStep = z.union([
   z.strictObject({ tell: z.literal(true) }),
   z.strictObject({ transaction: z.strictObject({ sql: z.string(), return: z.unknown().optional() }) }),
   z.strictObject({ swallow: z.array(anything) }),
+  z.strictObject({
+    step: z.strictObject({
+      name: z.string(),
+      value: z.unknown().optional(),
+      throw: thrown.optional(),
+      retries: z.number().int().optional(),
+    }),
+  }),
+  z.strictObject({ sleep: z.strictObject({ seconds }) }),
+  z.strictObject({
+    wait_for: z.strictObject({ signals: z.array(z.string()), timeout: seconds.optional() }),
+  }),
+  z.strictObject({ run: anything }),
+  z.strictObject({ all: z.strictObject({ calls: z.array(anything), settled: z.boolean().optional() }) }),
+  z.strictObject({ version: z.string() }),
+  z.strictObject({ add_steps: z.array(anything) }),
+  z.strictObject({ saga: z.array(anything) }),
+  z.strictObject({ return_results: z.literal(true) }),
   z.strictObject({ late: z.strictObject({ gate: z.string(), steps: z.array(anything) }) }),
 ]);
 export type HandlerStep = z.infer<typeof handlerStep>;

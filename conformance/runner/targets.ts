@@ -17,7 +17,15 @@ export interface Target {
 }
 
 const everywhere: readonly Ability[] = ["time-travel"];
-const ofPostgres: readonly Ability[] = ["schedules", "operators", "policies", "history", "steering", "sql"];
+const ofPostgres: readonly Ability[] = [
+  "schedules",
+  "operators",
+  "policies",
+  "history",
+  "steering",
+  "sql",
+  "workflows",
+];
 const ofWorkers: readonly Ability[] = ["worker", "processes", "spans"];
 const overPostgres: readonly Ability[] = ["listen", "transaction", "outage"];
 // The bridge that stands for PostgREST does not survive an outage of its database; our server does.

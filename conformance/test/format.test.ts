@@ -1,7 +1,8 @@
 /** The scenarios as data: their form, what they cover, and what the runner does with those that fail. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { parse } from "yaml";
 import { z } from "zod";
 import { expectFailure, readList } from "../runner/known-failing.ts";
 import { type Loaded, loadScenarios, readScenario } from "../runner/load.ts";
@@ -44,12 +45,46 @@ const areas = [
   "logs",
   "hooks",
   "sdk",
+  "workflows",
+  "durable",
   crossArea,
 ];
 
 test("every area of shared behaviour has scenarios, and every scenario has an area", () => {
   expect([...new Set(scenarios.map(({ area }) => area))].sort()).toEqual([...areas].sort());
   expect(scenarios.length).toBeGreaterThanOrEqual(60);
+});
+
+describe("what all languages share", () => {
+  const behaviours = z
+    .array(
+      z.strictObject({
+        behaviour: z.string(),
+        scenarios: z.array(z.string()).default([]),
+        tests: z.array(z.string()).default([]),
+      }),
+    )
+    .parse(parse(readFileSync(join(folder, "behaviours.yaml"), "utf8")));
+  const isOf = (path: string, named: string): boolean =>
+    named.endsWith("/") ? path.startsWith(named) : path === named;
+
+  test.each(behaviours)("$behaviour has proof in every language", ({ scenarios: named, tests }) => {
+    for (const each of named)
+      expect(
+        scenarios.some(({ path }) => isOf(path, each)),
+        each,
+      ).toBe(true);
+    for (const each of tests) expect(existsSync(join(folder, "..", each)), each).toBe(true);
+    const languages = new Set(tests.map((each) => each.split("/")[0]));
+    expect(named.length > 0 || languages.size === 2).toBe(true);
+    expect([0, 2]).toContain(languages.size);
+  });
+
+  test("every scenario is the proof of one of them", () => {
+    const named = behaviours.flatMap((each) => each.scenarios);
+    const others = scenarios.filter(({ path }) => !named.some((each) => isOf(path, each)));
+    expect(others.map(({ path }) => path)).toEqual([]);
+  });
 });
 
 test("no two scenarios have the same name", () => {

@@ -1,19 +1,20 @@
 /**
  * Runs the samples of docs/reference/cli.md and docs/guides/troubleshooting.md: the `console` blocks of a page, in
- * order, on one database. A line that starts with `$ jobforge` is a command, and the lines after it are its output. `…`
- * stands for text that differs from run to run. `exit=4` in the opening line is the exit code of the last command of
- * the block. `ID` in a command is the id that a sample of the page printed last. Commands that run until Ctrl-C are in
- * blocks with `run=false`. For them the test only checks that their options exist.
+ * order, on one database. A line that starts with `$ jobforge` or `$ npx jobforge` is a command, and the lines after it
+ * are its output. `…` stands for text that differs from run to run. `exit=4` in the opening line is the exit code of
+ * the last command of the block. `ID` in a command is the id that a sample of the page printed last. Commands that run
+ * until Ctrl-C are in blocks with `run=false`. For them the test only checks that their options exist.
  */
 import { describe, expect } from "vitest";
 import { createProgram } from "../../packages/cli/src/program.ts";
 import { runCli } from "../../packages/cli/src/run.ts";
 import { test } from "../../test/database.ts";
-import { type Block, type Page, readPage, sectionOf } from "./markdown.ts";
+import { type Block, type Page, readPage, readPages, sectionOf } from "./markdown.ts";
 
 const page = readPage("docs/reference/cli.md");
 const blocks = consoleBlocks(page);
 const pages: readonly Page[] = [page, readPage("docs/guides/troubleshooting.md")];
+const guides: readonly Page[] = readPages().filter(({ name }) => /^README|^docs\/guides\//.test(name));
 const id = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
 function consoleBlocks({ blocks: all }: Page): Block[] {
@@ -32,7 +33,7 @@ function samplesOf({ name }: Page, block: Block): Sample[] {
     .slice(1)
     .map((text) => {
       const [command = "", ...lines] = text.split("\n");
-      const [program, ...args] = wordsOf(command);
+      const [program, ...args] = wordsOf(command.replace(/^npx /, ""));
       expect(program, `${name}:${block.line}`).toBe("jobforge");
       return { args, expected: lines.join("\n").trim(), place: `${name}:${block.line}: ${command}` };
     });
@@ -52,7 +53,7 @@ async function run(args: readonly string[], url: string): Promise<{ exitCode: nu
       output += text;
     },
   };
-  const process = { stdout: stream, stderr: stream, env: { DATABASE_URL: url }, cwd: () => "/nonexistent" };
+  const process = { stdout: stream, stderr: stream, env: { DATABASE_URL: url }, cwd: () => "/dev/null" };
   return { exitCode: await runCli(args, process), output: output.trim() };
 }
 
@@ -125,7 +126,7 @@ describe("every command", () => {
 });
 
 test("samples that are not run name options that exist", async () => {
-  const idle = pages.flatMap((each) =>
+  const idle = [page, ...guides].flatMap((each) =>
     consoleBlocks(each)
       .filter(({ options }) => options["run"] === "false")
       .map((block) => samplesOf(each, block)),
@@ -142,4 +143,23 @@ test("samples that are not run name options that exist", async () => {
         expect(output, place).toContain(option);
     }
   }
+});
+
+test.for(guides)(
+  "the commands of $name work when they are typed: the project has the package",
+  ({ blocks }) => {
+    const typed = blocks
+      .filter(({ language }) => ["sh", "console", "text"].includes(language))
+      .flatMap(({ text }) => text.split("\n"))
+      .filter((line) => /^(\$ )?jobforge /.test(line));
+    expect(typed, "without npx the shell does not find the command").toEqual([]);
+  },
+);
+
+test.for(guides)("the samples of $name import from the package that a project installs", ({ blocks }) => {
+  const inside = blocks
+    .filter(({ language }) => ["ts", "js"].includes(language))
+    .flatMap(({ text }) => text.split("\n"))
+    .filter((line) => /"@jobforge\/(sdk-ts|worker-ts|testing)"/.test(line));
+  expect(inside, "with pnpm a project reaches only the packages that it has installed").toEqual([]);
 });

@@ -3,7 +3,7 @@
  * the commands in another terminal.
  */
 import { expect, test } from "vitest";
-import { startJobforge } from "../../packages/cli/test/child.ts";
+import { startJobforge, startNode } from "../../packages/cli/test/child.ts";
 import { projectFolder } from "../../packages/cli/test/files.ts";
 import { readPage } from "./markdown.ts";
 
@@ -31,6 +31,13 @@ test("the README's first job runs and prints what the README shows", async () =>
   const url = startJobforge(["url"], { cwd: project.path });
   expect(await url.ended).toMatchObject({ code: 0 });
   expect(dev.stdout()).toContain(`DATABASE_URL=${url.stdout().trim()}\n`);
+  // Plain Node runs the program, without a compiler.
+  expect(text).toContain("run it with `node first.mjs`");
+  await project.write("first.mjs", blocks.find(({ language }) => language === "ts")?.text ?? "");
+  const env = { DATABASE_URL: url.stdout().trim() };
+  const program = startNode("first.mjs", [], { cwd: project.path, env });
+  expect(await program.ended, program.stderr()).toMatchObject({ code: 0 });
+  expect(program.stdout()).toContain("sent the receipt of order 42\n");
   dev.process.kill("SIGINT");
   expect(await dev.ended).toEqual({ code: 0, signal: null });
 });

@@ -13,11 +13,25 @@ const layerOrder: Plugin = {
   },
 };
 
+/** The modules that the first page imports, directly or not. They are one file, so that it is one request. */
+const first = new Set<string>();
+const firstLoad: Plugin = {
+  name: "first-load",
+  buildEnd() {
+    const add = (id: string): void => {
+      if (first.has(id)) return;
+      first.add(id);
+      for (const next of this.getModuleInfo(id)?.importedIds ?? []) add(next);
+    };
+    for (const id of this.getModuleIds()) if (this.getModuleInfo(id)?.isEntry) add(id);
+  },
+};
+
 export default defineConfig({
   root: fileURLToPath(new URL(".", import.meta.url)),
   base: "./",
   logLevel: "warn",
-  plugins: [layerOrder],
+  plugins: [layerOrder, firstLoad],
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   build: {
     outDir: fileURLToPath(new URL("../server/dist/dashboard", import.meta.url)),
@@ -29,5 +43,8 @@ export default defineConfig({
     // One file, so that the order of its layers can be said at its beginning.
     cssCodeSplit: false,
     manifest: "manifest.json",
+    rolldownOptions: {
+      output: { codeSplitting: { groups: [{ name: "first", test: (id) => first.has(id) }] } },
+    },
   },
 });

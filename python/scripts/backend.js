@@ -4,11 +4,13 @@
  * It ends with its input.
  */
 import { createInterface } from "node:readline";
+import { fileStore } from "@jobforge/connectors";
 import { createServer } from "@jobforge/server";
 import { describeSchema } from "@jobforge/sql";
 import { startTestServer } from "@jobforge/testing";
 import pg from "pg";
 import { pino } from "pino";
+import { findTool } from "../../scripts/tools.js";
 
 const secret = "the secret of the servers of the Python tests";
 const open = [];
@@ -27,8 +29,15 @@ for await (const line of lines) {
 for (const each of open) await each.close().catch(() => undefined);
 await server.stop();
 
-/** `serve` starts an HTTP server for a database, `close` ends it; `describe` returns the schema as one text. */
-async function respond({ serve, close, describe, apiSchema = "public" }) {
+/**
+ * `serve` starts an HTTP server for a database, with an artifact store if `artifacts` names a folder; `close` ends it.
+ * `describe` returns the schema as one text. `tool` returns how to start a program, or null if it is not available.
+ */
+async function respond({ serve, artifacts, close, describe, tool, apiSchema = "public" }) {
+  if (tool !== undefined) {
+    const { path, env } = (await findTool(tool)) ?? {};
+    return { tool: path === undefined ? null : { path, env } };
+  }
   if (describe !== undefined) {
     const client = new pg.Client({ connectionString: describe });
     await client.connect();
@@ -37,7 +46,12 @@ async function respond({ serve, close, describe, apiSchema = "public" }) {
     return { text };
   }
   if (serve !== undefined) {
-    const made = createServer({ database: serve, jwtSecret: secret, logger: pino({ level: "silent" }) });
+    const made = createServer({
+      database: serve,
+      jwtSecret: secret,
+      logger: pino({ level: "silent" }),
+      ...(artifacts === undefined ? {} : { artifacts: fileStore(artifacts) }),
+    });
     const url = await made.listen({ port: 0 });
     open.push({ url, close: () => made.close() });
     return { url };

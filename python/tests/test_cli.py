@@ -64,6 +64,15 @@ def test_waits_for_a_result_over_http(ways: Ways, db: TestDatabase) -> None:
     assert json.loads(done.stdout)["outcome"] == "existing"
 
 
+@pytest.mark.parametrize("arguments", [["migrate"], ["enqueue", "a"], ["worker", "tests.worker.child_handlers"]])
+def test_no_connection_is_code_3_and_no_traceback(arguments: list[str]) -> None:
+    done = command(*arguments, DATABASE_URL="postgresql://me@127.0.0.1:1/app")
+    assert done.returncode == 3, done.stderr
+    assert "\nerror: " in f"\n{done.stderr}"
+    assert "Check that Postgres is running" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -79,6 +79,10 @@ async def test_a_result_tells_how_a_job_failed(connect_async: AsyncConnect, way:
     waiting = await forge.enqueue(mail, {}, tenant=tenant)
     with pytest.raises(WaitTimeoutError):
         await waiting.result(timeout=0.2)
+    with pytest.raises(WaitTimeoutError):
+        await waiting.result(timeout=0)
+    with pytest.raises(JobFailedError, match="no such address"):
+        await failed.result(timeout=0)
     with pytest.raises(JobNotFoundError):
         await forge.result(str(uuid4()), tenant=tenant)
 
@@ -161,6 +165,14 @@ def test_steers_jobs(connect: Connect, way: Way, tenant: str) -> None:
         handle.reschedule()
     with pytest.raises(NotUpdatableError):
         handle.update(priority=1)
+    copied = forge.copy(handle.id, tenant=tenant, job=mail, payload={"n": 3}, max_attempts=2, tags=["copy"])
+    assert copied is not None
+    assert (copied.status, copied.payload, copied.max_attempts) == ("queued", {"n": 3}, 2)
+    assert forge.reschedule(copied.id, tenant=tenant, payload={"n": 4}).status == "queued"
+    again = forge.get(copied.id, tenant=tenant)
+    assert again is not None
+    assert again.payload == {"n": 4}
+    assert forge.copy(str(uuid4()), tenant=tenant) is None
     forge.enqueue_many([mail.new({"n": n}) for n in range(3)], tenant=tenant, tags=["bulk"])
     assert forge.reschedule_many(tenant=tenant, tags="bulk", limit=2).changed == 2
     assert forge.cancel_many(tenant=tenant, tags="bulk").changed == 3

@@ -6,11 +6,18 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from psycopg import sql
+
+from jobforge.migrate import migration_status
+from jobforge.testing.database import TestServer, database_url
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from jobforge.testing.database import TestDatabase
 
 from .support.newer_python import django_python
@@ -29,16 +36,20 @@ def _newer() -> None:
         pytest.skip(reason)
 
 
-def manage(db: TestDatabase, *arguments: str) -> str:
-    done = subprocess.run(
+def command(url: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [django_python() or "", "manage.py", *arguments],
         cwd=PROJECT,
-        env={"DATABASE_URL": db.url, "PATH": "", "PYTHONPATH": str(SOURCE)},
+        env={"DATABASE_URL": url, "PATH": "", "PYTHONPATH": str(SOURCE), **environment},
         capture_output=True,
         text=True,
         check=False,
         timeout=120,
     )
+
+
+def manage(db: TestDatabase | str, *arguments: str, **environment: str) -> str:
+    done = command(db if isinstance(db, str) else db.url, *arguments, **environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -88,6 +99,44 @@ def test_two_tasks_of_one_type_are_refused(db: TestDatabase) -> None:
 
 def test_definitions_work_in_atomic_blocks(db: TestDatabase) -> None:
     assert steps(db, "enqueue_definitions") == {"committed": True, "rolled_back": False}
+
+
+def test_the_command_runs_definitions_next_to_the_tasks_and_in_named_modules(db: TestDatabase) -> None:
+    ids = steps(db, "enqueue_jobs")
+    assert "1 succeeded, 0 did not" in manage(db, "jobforge_worker", "--once")
+    assert "1 succeeded, 0 did not" in manage(db, "jobforge_worker", "shop.more", "--once")
+    tables, greeting = json.loads(manage(db, "steps", "results", *ids))
+    assert tables > 10
+    assert greeting == "Hello Ada"
+
+
+@pytest.fixture
+def empty(jobforge_server: TestServer) -> Iterator[str]:
+    """A database without JobForge, which Django may also use for its tests."""
+    name = f"jobforge_django_{token_hex(6)}"
+    jobforge_server.run(sql.SQL("create database {}").format(sql.Identifier(name)))
+    yield database_url(jobforge_server.url, name)
+    jobforge_server.run(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+
+
+def test_a_worker_without_the_schema_says_what_to_do_and_the_command_migrates(empty: str) -> None:
+    failed = command(empty, "jobforge_worker", "--once")
+    assert failed.returncode == 1
+    assert "CommandError: JobForge is not installed in this database" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    assert "is now at JobForge" in manage(empty, "jobforge_migrate")
+    assert "was already at JobForge" in manage(empty, "jobforge_migrate")
+    assert "0 succeeded" in manage(empty, "jobforge_worker", "--once")
+
+
+def test_an_option_migrates_with_django_also_in_the_database_of_tests(empty: str) -> None:
+    manage(empty, "migrate")
+    assert not migration_status(empty).up_to_date
+    manage(empty, "migrate", SHOP_MIGRATES="1")
+    assert migration_status(empty).up_to_date
+    done = command(empty, "test", SHOP_MIGRATES="1")
+    assert done.returncode == 0, done.stderr
+    assert "Ran 2 tests" in done.stderr
 
 
 def test_the_checks_of_django_pass(db: TestDatabase) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jobforge.testing.database import TestDatabase, TestServer
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("docs/guides/python.md", "docs/reference/python.md", "README.md")
+PAGES = ("docs/guides/python.md", "docs/guides/workflows-in-python.md", "docs/reference/python.md", "README.md")
 
 
 @dataclass(frozen=True)
@@ -105,4 +105,4 @@ def test_the_tests_of_the_guide_pass(folder: Path, jobforge_server: TestServer) 
         command, cwd=folder, env=environment(None), capture_output=True, text=True, check=False, timeout=300
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    assert "3 passed" in done.stdout
+    assert "5 passed" in done.stdout

@@ -99,6 +99,30 @@ def test_failures_of_a_client_are_typed() -> None:
                 forge.get(tenant, tenant=tenant)
 
 
+@pytest.mark.parametrize("error", [httpx2.RemoteProtocolError("gone"), httpx2.ReadError("reset")])
+async def test_a_call_that_does_no_harm_twice_is_repeated_if_the_connection_was_closed(error: Exception) -> None:
+    heard: list[str] = []
+
+    def respond(request: httpx2.Request) -> httpx2.Response:
+        heard.append(request.url.path.rpartition("/")[2])
+        if len(heard) in (1, 3, 5, 6):
+            raise error
+        return httpx2.Response(200, json=[])
+
+    transport = httpx2.MockTransport(respond)
+    with httpx2.Client(transport=transport) as client, JobForge(url="http://h", token="t", client=client) as forge:
+        assert forge.gates.list() == []
+    async with (
+        httpx2.AsyncClient(transport=transport) as async_client,
+        AsyncJobForge(url="http://h", token="t", client=async_client) as async_forge,
+    ):
+        assert await async_forge.gates.list() == []
+        for name in ("jobforge_cancel_job", "jobforge_claim_jobs"):
+            with pytest.raises(ConnectionError):
+                await async_forge.transport.call(name, {})
+    assert heard == ["jobforge_list_gates"] * 4 + ["jobforge_cancel_job", "jobforge_claim_jobs"]
+
+
 def test_what_is_no_client_is_refused() -> None:
     with pytest.raises(InvalidArgumentError, match="client"):
         JobForge(url="http://127.0.0.1:1", token="t", client=object())
@@ -120,6 +144,10 @@ def test_what_is_no_client_is_refused() -> None:
         "9" * 40,
         {"deep": [[[]]]},
         "\u2028",
+        [-(10**18), -(10**19), 10**18, 10**19, 2**64 - 1, 2**64],
+        {"a": [[10**30], {"b": -(10**30)}], "c": 10**25},
+        [12345678901234567890.5, 0.12345678901234567890],
+        "a text with 12345678901234567890123",
     ],
 )
 def test_json_is_read_as_the_standard_library_reads_it(value: Any) -> None:
@@ -127,6 +155,21 @@ def test_json_is_read_as_the_standard_library_reads_it(value: Any) -> None:
     read = loads(text)
     assert read == value
     assert type(read) is type(value)
+
+
+@pytest.mark.parametrize("space", ["", " ", "\n", "\t", "\r\n"])
+def test_long_numbers_are_found_behind_any_white_space(space: str) -> None:
+    assert loads(f'{space}{{"a":{space}{10**20},"b":[{space}-{10**20}]}}') == {"a": 10**20, "b": [-(10**20)]}
+
+
+def test_long_digits_in_ids_do_not_slow_reading_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch of jobs has hundreds of trace ids, and one in some hundred has 19 digits in a row."""
+
+    def slow(text: str) -> Any:
+        raise AssertionError(f"read by the standard library: {text}")
+
+    monkeypatch.setattr(json, "loads", slow)
+    assert loads('{"trace_id": "01234567890123456789012345678901"}')["trace_id"].startswith("0123")
 
 
 def test_the_commands_run_on_uvloop_where_it_is_installed() -> None:

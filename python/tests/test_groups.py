@@ -33,6 +33,8 @@ def test_gates(connect: Connect, way: Way, tenant: str) -> None:
     until = datetime.now(UTC) + timedelta(hours=1)
     paused = forge.gates.pause(type="feed.read", reason="maintenance", until=until)
     assert (paused.scope, paused.key, paused.paused, paused.was_paused) == ("type", "feed.read", True, False)
+    [noted] = [entry.id for entry in forge.audit.list() if entry.action == "GATE_PAUSED"]
+    assert paused.audit_id == noted
     [gate] = forge.gates.list()
     assert (gate.reason, gate.waiting) == ("maintenance", 1)
     assert forge.runs.claim("w1") == []
@@ -55,7 +57,11 @@ def test_limits(connect: Connect, way: Way, tenant: str) -> None:
     assert forge.limits.set(type="feed.read", tenant=tenant, max_running=1).key == f"feed.read:{tenant}"
     assert forge.limits.set(tenant="*", max_running=5).key == "*"
     assert forge.limits.set(key="shop-7", max_running=1).scope == "key"
-    assert len(forge.limits.list()) == 4
+    listed = {each.key: each for each in forge.limits.list()}
+    assert len(listed) == 4
+    used = listed["feed.read"]
+    assert (used.running, used.waiting, used.tokens, used.next_at, used.exact) == (0, 0, 10, None, True)
+    assert (listed["*"].running, listed["*"].exact) == (None, None)
     assert forge.limits.remove(key="shop-7")
     assert not forge.limits.remove(key="shop-7")
     with pytest.raises(InvalidArgumentError):
@@ -74,7 +80,7 @@ def test_policies(connect: Connect, way: Way) -> None:
     assert [each.type for each in forge.policies.list(page_size=1)] == ["*", "feed.read"]
     assert forge.policies.reset("feed.read").reset
     with pytest.raises(InvalidArgumentError) as refused:
-        forge.policies.set("feed.read", retries=3)
+        forge.policies.set("feed.read", retries=3)  # type: ignore[call-arg]
     assert refused.value.hint is not None
     assert "max_attempts" in refused.value.hint
 
@@ -88,6 +94,10 @@ async def test_tenants_types_workers_usage_and_audit(connect_async: AsyncConnect
     assert (await forge.tenants.get(tenant)).pending == 1
     assert [each.tenant for each in await forge.tenants.list()] == [tenant]
     assert (await forge.tenants.set(tenant, max_pending=None)).max_pending is None
+    job = await forge.enqueue(feed, {}, tenant=tenant)
+    assert job.job is not None
+    assert (job.job.tenant_label, job.job.schedule_key) == ("Acme", None)
+    await job.cancel()
     [live] = await forge.usage.live(by=["tenant", "type"])
     assert (live.tenant, live.type, live.queued) == (tenant, "feed.read", 1)
     [run] = await forge.runs.claim("w1")
@@ -97,9 +107,12 @@ async def test_tenants_types_workers_usage_and_audit(connect_async: AsyncConnect
     await forge.installation.maintain()
     [used] = await forge.usage.report(tenant=tenant, bucket="total", by=["type"], timezone="Europe/Berlin")
     assert (used.runs, used.succeeded, used.cost_cents) == (1, 1, 7)
+    [mine] = await forge.usage.report(bucket="total", by=["tenant"])
+    assert (mine.tenant, mine.tenant_label) == (tenant, "Acme")
     assert await forge.workers.list() == []
     actions = [entry.action async for entry in forge.audit.list(tenant=tenant, page_size=1)]
     assert len(actions) >= 2
+    assert [entry.tenant_label async for entry in forge.audit.list(tenant=tenant)] == ["Acme"] * len(actions)
     assert (await forge.installation.health())["version"] == "0.1.0"
 
 
@@ -120,9 +133,11 @@ def test_all_jobs(connect: Connect, way: Way, tenant: str) -> None:
     run.fail("The feed is gone", retry=False)
     assert [each.id for each in forge.jobs.search(status=["failed", "dead"])] == [handle.id]
     [count] = forge.jobs.count(tenant=tenant)
-    assert (count.type, count.jobs) == ("feed.read", 1)
+    assert (count.type, count.jobs, count.exact) == ("feed.read", 1, True)
+    assert count.oldest_at == count.newest_at < count.counted_at
     [group] = forge.jobs.dead_groups()
     assert (group.message, group.tenants, group.newest_job_id) == ("The feed is gone", [tenant], handle.id)
+    assert group.tenant_labels == [None]
     assert forge.jobs.purge(tenant=tenant, error_group=group.error_group).changed == 1
     assert handle.get() is None
 

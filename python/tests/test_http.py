@@ -1,13 +1,7 @@
-"""The HTTP transport: tokens, connections that are used again, and what servers and proxies respond."""
+"""The HTTP transport: tokens, and what servers and proxies respond."""
 
 from __future__ import annotations
 
-import json
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,56 +19,13 @@ from jobforge import (
     define_job,
 )
 
+from .support.answers import Answers, serving
+
 if TYPE_CHECKING:
     from .conftest import Ways
     from .support.backend import Backend
 
 mail = define_job("mail.send")
-
-
-class Answers:
-    """A server whose responses a test sets. It remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.status = 200
-        self.body: Any = None
-        self.delay = 0.0
-        self.closes = False
-        self.requests: list[tuple[str, dict[str, str], Any]] = []
-        self.connections = 0
-
-
-@contextmanager
-def serving(answers: Answers) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def setup(self) -> None:
-            super().setup()
-            answers.connections += 1
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            answers.requests.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
-            time.sleep(answers.delay)
-            text = answers.body if isinstance(answers.body, str) else json.dumps(answers.body)
-            self.send_response(answers.status)
-            self.send_header("content-length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text.encode())
-            self.close_connection = answers.closes
-
-        def log_message(self, format: str, *args: object) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def test_a_request_has_the_form_of_postgrest() -> None:
@@ -89,18 +40,6 @@ def test_a_request_has_the_form_of_postgrest() -> None:
     assert body == {"p_type": "a"}
     expected = {"authorization": "Bearer t", "apikey": "k", "content-profile": "jobs", "x-a": "b"}
     assert headers.items() >= expected.items()
-
-
-def test_connections_are_used_again() -> None:
-    answers = Answers()
-    with serving(answers) as url, JobForge(url=url, token="t") as forge:
-        for _ in range(5):
-            forge.transport.call("jobforge_health", {})
-        assert answers.connections == 1
-        answers.closes = True
-        for _ in range(3):
-            forge.transport.call("jobforge_health", {})
-    assert len(answers.requests) == 8
 
 
 def test_a_token_is_asked_for_once_more_after_a_refusal(backend: Backend, ways: Ways) -> None:

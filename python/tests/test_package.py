@@ -85,29 +85,39 @@ def test_the_command_says_what_is_missing(python: Path) -> None:
     assert 'Install "jobforge[postgres]"' in done.stderr
 
 
-WORKER = """
-import asyncio, sys
-from jobforge import AsyncJobForge, JobContext, define_job
-from jobforge.worker import Worker
+HANDLERS = """
+from pathlib import Path
+import sys
+
+from jobforge import JobContext, define_job
 
 greet = define_job("greet")
+native = define_job("native")
 
 @greet.handler
 async def handle(input, job: JobContext):
     return {"hello": input["name"]}
 
-async def main():
-    async with AsyncJobForge(url=sys.argv[1], token=sys.argv[2]) as forge:
-        summary = await Worker(forge, handlers=[handle]).tick()
-        assert summary.succeeded == 1, summary
-
-asyncio.run(main())
+@native.handler
+def extensions(input, job: JobContext):
+    "Which extension modules the worker has loaded that did not come with Python itself."
+    files = [getattr(each, "__file__", None) or "" for each in list(sys.modules.values())]
+    return [file for file in files if "site-packages" in file and not file.endswith(".py")]
 """
 
 
-def test_a_worker_runs_over_http(python: Path, ways: Ways, db: TestDatabase, tenant: str) -> None:
+def test_a_worker_runs_over_http(python: Path, ways: Ways, db: TestDatabase, tenant: str, tmp_path: Path) -> None:
+    (tmp_path / "tasks.py").write_text(HANDLERS)
     arguments = ways.arguments("http", "jobforge_worker")
+    environment = {"JOBFORGE_URL": arguments["url"], "JOBFORGE_TOKEN": arguments["token"], "LOG_LEVEL": "silent"}
+    command = [str(python), "-m", "jobforge", "worker", "tasks"]
     with JobForge(db.url) as forge:
-        handle = forge.enqueue(define_job("greet"), {"name": "Ada"}, tenant=tenant)
-        run(python, "-c", WORKER, arguments["url"], arguments["token"])
-        assert handle.result(timeout=20) == {"hello": "Ada"}
+        handles = [forge.enqueue(define_job(type), {"name": "Ada"}, tenant=tenant) for type in ("greet", "native")]
+        worker = subprocess.Popen(command, cwd=tmp_path, env=environment)
+        try:
+            assert [handle.result(timeout=60) for handle in handles] == [{"hello": "Ada"}, []]
+            worker.terminate()
+            assert worker.wait(60) == 0
+        finally:
+            worker.kill()
+            worker.wait()

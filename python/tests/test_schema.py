@@ -55,6 +55,12 @@ class Aliased(BaseModel):
     message_id: str = Field(alias="messageId")
 
 
+@dataclass
+class Sent:
+    mails: list[Mail]
+    receipt: Aliased | None = None
+
+
 NOW = datetime(2026, 11, 18, 5, tzinfo=UTC)
 ORDER = Order(UUID(int=7), [Line(1.5), Line(2, "x")], NOW, NOW.date(), meta={"n": 1}, pair=(1, "a"))
 
@@ -69,6 +75,9 @@ ORDER = Order(UUID(int=7), [Line(1.5), Line(2, "x")], NOW, NOW.date(), meta={"n"
         (Mail, Mail(to="ada", at=NOW)),
         (Strict, Strict(at=NOW)),
         (Aliased, Aliased(messageId="m")),
+        (list[Mail], [Mail(to="ada"), Mail(to="grace", at=NOW)]),
+        (dict[str, Strict] | None, {"a": Strict(at=NOW)}),
+        (Sent, Sent([Mail(to="ada")], Aliased(messageId="m"))),
         (TypeAdapter(dict[str, datetime]), {"a": "2026-11-18T05:00:00Z"}),
     ],
 )
@@ -92,6 +101,8 @@ def test_values_survive_the_way_through_json(annotation: Any, value: object) -> 
         (Options, {"retries": "3"}, "payload.retries"),
         (Mail, {"to": 1}, "payload.to"),
         (Line, "text", "payload"),
+        (list[Mail], [{"to": "ada"}, {"to": 1}], "payload[1].to"),
+        (Sent, {"mails": [{}], "receipt": None}, "payload.mails[0].to"),
     ],
 )
 def test_a_wrong_value_is_refused_with_its_place(annotation: Any, form: object, place: str) -> None:
@@ -114,6 +125,10 @@ def test_unknown_keys_are_ignored() -> None:
 def test_a_type_without_a_json_form_is_refused_when_it_is_defined() -> None:
     with pytest.raises(InvalidArgumentError, match="cannot be read from JSON"):
         define_job("a", input=set[int])
+    with pytest.raises(InvalidArgumentError, match="cannot be read from JSON"):
+        define_job("a", input=Mail(to="ada"))  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="cannot be read from JSON"):
+        define_job("a", input={"to": str})  # type: ignore[arg-type]
 
 
 def test_a_function_is_a_job_with_typed_arguments() -> None:
@@ -139,6 +154,11 @@ def test_a_function_must_take_the_context_and_named_arguments() -> None:
         @job("a")  # type: ignore[arg-type]
         def no_context() -> None: ...
 
+    with pytest.raises(InvalidArgumentError, match="JobContext"):
+
+        @job("a")  # type: ignore[arg-type]
+        def takes_the_input_first(month: date, job: JobContext) -> None: ...
+
     with pytest.raises(InvalidArgumentError, match="args"):
 
         @job("a")
@@ -148,6 +168,15 @@ def test_a_function_must_take_the_context_and_named_arguments() -> None:
 class Marked(TypedDict):
     name: str
     note: NotRequired[str]
+
+
+def test_job_without_a_type_says_how_it_is_written() -> None:
+    def build(job: JobContext) -> None: ...
+
+    with pytest.raises(InvalidArgumentError, match=r'Write @job\("report.build"\)'):
+        job(build)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+    with pytest.raises(InvalidArgumentError, match="must consist of letters"):
+        job("Build report")
 
 
 class MarkedOptions(TypedDict, total=False):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
 
 from jobforge import InvalidArgumentError, JobForge, Settings
+from jobforge.artifacts import FileStore
 from jobforge.pydantic import JobForgeSettings
 
 DATABASE = "postgresql://user:secret@host/database"
@@ -39,6 +42,23 @@ def test_mistakes_name_the_variable(environment: dict[str, str], variable: str, 
     assert refused.value.field == variable
     assert says in str(refused.value)
     assert "secret" not in str(refused.value)
+
+
+def test_variables_of_other_parts_are_left_alone() -> None:
+    others = ("JWT_SECRET", "WEBHOOK_MASTER_KEY", "WEBHOOK_MASTER_KEY_2027", "SECRET_STRIPE", "EGRESS", "APP_VERSION")
+    environment = {"DATABASE_URL": DATABASE, **{f"JOBFORGE_{name}": "x" for name in others}}
+    assert Settings.from_env(environment).arguments() == {"database": DATABASE}
+    schema = Settings.from_env({"DATABASE_URL": DATABASE, "JOBFORGE_API_SCHEMA": "jobs"})
+    assert schema.arguments()["schema"] == "jobs"
+
+
+def test_the_artifact_store_is_named_by_its_address(tmp_path: Path) -> None:
+    environment = {"DATABASE_URL": DATABASE, "JOBFORGE_ARTIFACTS": f"file:{tmp_path}"}
+    with JobForge.from_env(environment) as forge:
+        assert isinstance(forge.artifacts.store, FileStore)
+    with pytest.raises(InvalidArgumentError) as refused:
+        Settings.from_env({**environment, "JOBFORGE_ARTIFACTS": "http://x"})
+    assert refused.value.field == "JOBFORGE_ARTIFACTS"
 
 
 def test_pydantic_settings_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from functools import partial, wraps
 from typing import Any
 
 import pytest
@@ -16,10 +17,15 @@ from jobforge import (
     TenantRequiredError,
     define_job,
     define_schedule,
+    job,
 )
 from jobforge.words import GLOBAL_TENANT
 
 mail = define_job("mail.send")
+
+
+@job("report.build")
+def build(job: JobContext, month: str) -> None: ...
 
 
 class NoTransport:
@@ -95,6 +101,7 @@ def test_a_tenant_is_required() -> None:
         (None, {}, "job"),
         (mail, None, "payload"),
         (mail.new({}), {}, "input"),
+        (build, "2026-11", "input"),
     ],
 )
 def test_the_job_and_its_input(job: Any, input: Any, field: str) -> None:
@@ -148,6 +155,59 @@ def test_handlers() -> None:
     with pytest.raises(InvalidArgumentError) as refused:
         mail.batch_handler(0)
     assert refused.value.field == "size"
+
+
+def one(input: Any) -> None: ...
+def swapped(job: JobContext[Any], input: Any) -> None: ...
+def three(input: Any, job: JobContext, more: int) -> None: ...
+def keyword(input: Any, *, job: JobContext) -> None: ...
+async def streams(input: Any, job: JobContext) -> Any:
+    yield input
+
+
+class OneArgument:
+    def __call__(self, input: Any) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "says"),
+    [
+        (one, "two arguments, the input and the JobContext"),
+        (OneArgument(), "two arguments"),
+        (three, "two arguments"),
+        (keyword, "two arguments"),
+        (swapped, "the input first, and the JobContext second"),
+        (streams, "must not yield"),
+    ],
+)
+def test_a_handler_that_cannot_be_called_is_refused_when_the_program_starts(function: Any, says: str) -> None:
+    with pytest.raises(InvalidArgumentError) as refused:
+        mail.handler(function)
+    assert says in refused.value.message
+    assert refused.value.field == "function"
+    assert refused.value.hint
+
+
+def test_a_batch_handler_takes_one_list() -> None:
+    with pytest.raises(InvalidArgumentError, match="one list of items"):
+        mail.batch_handler(10)(lambda items, job: [])  # type: ignore[arg-type, misc]
+
+
+def test_handlers_of_other_forms_are_accepted() -> None:
+    class Handler:
+        def __call__(self, input: Any, job: JobContext) -> None: ...
+
+        def method(self, input: Any, job: JobContext, more: int = 1) -> None: ...
+
+    @wraps(three)
+    def with_more(input: Any, job: JobContext) -> None: ...
+
+    for function in (Handler(), Handler().method, lambda *_: None, print, partial(three, more=1), with_more):
+        assert mail.handler(function).run_in == "thread"
+
+    async def awaited(input: Any, job: JobContext, more: int) -> None: ...
+
+    assert mail.handler(partial(awaited, more=1)).run_in == "loop"
 
 
 @pytest.mark.parametrize(

@@ -227,6 +227,7 @@ create index queue_key_begun on jobforge.queue (type, tenant_id, concurrency_key
 --   counted  limits find the run through the indexes below
 --   bound    a role that is bound to the job's tenant has claimed it. A bound role cannot touch other runs: its open
 --            transaction would make the settles of a worker that is not bound wait
+--   handed   its enqueue has handed the job to the worker, which learns of it by a notification or its next heartbeat
 create table jobforge.runs (
   id              uuid primary key,
   seq             bigint not null,
@@ -261,7 +262,8 @@ create table jobforge.runs (
   step_id         uuid,
   keep_days       integer,
   counted         boolean not null,
-  bound           boolean not null
+  bound           boolean not null,
+  handed          boolean not null default false
 ) with (
   vacuum_truncate = off,
   autovacuum_vacuum_threshold = 20000,
@@ -305,12 +307,13 @@ create type jobforge.live_key as (
 );
 
 -- Payloads over about 1.5 kB. They are written once and do not move with their job.
---   bytes the length of the payload as text, by which claims and pages are bounded
+--   bytes   the length of the payload, by which claims and pages are bounded
+--   payload the payload as jsonb is printed. It is claimed as text: jsonb would be printed again for every run
 create table jobforge.payloads (
   job_id    uuid primary key,
   tenant_id uuid not null,
   bytes     integer not null,
-  payload   jsonb not null
+  payload   text not null
 );
 
 -- Idempotency keys. A key outlives the live row and goes when its job is forgotten.
@@ -369,6 +372,7 @@ create table jobforge.attempts (
   started_at  timestamptz not null,
   finished_at timestamptz not null,
   error       jsonb,
+  handed      boolean not null default false,
   primary key (job_id, attempt_no)
 );
 
@@ -408,17 +412,44 @@ create table jobforge.workers (
 
 create index workers_scope on jobforge.workers (scope);
 
+-- Requests of operators that a process of a worker stops. A request is a row of its own, so that no heartbeat waits for
+-- the transaction that makes it.
+create table jobforge.stop_requests (
+  worker_id    jobforge.worker_name not null,
+  scope        uuid not null,
+  instance     text collate "C",
+  requested_at timestamptz not null,
+  requested_by text not null,
+  primary key (worker_id, scope)
+);
+
 -- Idle workers that want a wake-up for jobs of a type. '*' stands for any type. The scope is that of the worker: two
 -- workers of one name, of which one is bound to a tenant, have rows of their own and never wait for each other.
+--   takes whether an enqueue may hand jobs of the type to the worker, within its offers
 create table jobforge.idle_workers (
   type      jobforge.type_name not null,
   scope     uuid not null,
   worker_id jobforge.worker_name not null,
   since     timestamptz not null,
+  takes     boolean not null,
   primary key (type, scope, worker_id)
 );
 
 create index idle_workers_worker on jobforge.idle_workers (worker_id, scope);
+
+-- The slots that idle workers offer to enqueues. An enqueue that hands a job over locks an offer until it commits, so
+-- that as many enqueues as there are offers do so at the same time. An offer stays when it was used: whether a slot is
+-- free is decided by the worker's runs.
+--   slots       how many jobs the worker runs at once
+--   rests_until no enqueue uses the offer before, because finding out whether it may was costly
+create table jobforge.offers (
+  worker_id   jobforge.worker_name not null,
+  scope       uuid not null,
+  slot        integer not null,
+  slots       integer not null,
+  rests_until timestamptz not null,
+  primary key (worker_id, scope, slot)
+) with (fillfactor = 50);
 
 -- Whose turn it is: counts the claims that came without a hint while more tenants waited than the claim had places.
 create sequence jobforge.turns minvalue 0 start 0 cycle;

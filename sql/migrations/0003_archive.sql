@@ -65,6 +65,7 @@ create table jobforge.archive (
   scheduled_for   timestamptz,
   step_id         uuid,
   keep_days       jobforge.shelf_days not null,
+  handed          boolean not null default false,
   constraint a_run_has_a_worker check (last_run is null or (worker_id is not null and started_at is not null)),
   constraint a_result_has_an_id check (result_id is not null or (result is null and artifact_ref is null))
 ) partition by list (status);

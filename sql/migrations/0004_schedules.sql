@@ -109,6 +109,7 @@ create table jobforge.schedules (
 create unique index schedules_key on jobforge.schedules (tenant_id, type, key);
 create index schedules_due on jobforge.schedules (type, due_at) where due_at is not null;
 create index schedules_due_tenant on jobforge.schedules (tenant_id, type, due_at) where due_at is not null;
+create index schedules_failing on jobforge.schedules (tenant_id, type) where consecutive_failures > 0;
 create index schedules_declared_by on jobforge.schedules (declared_by) where declared_by is not null;
 
 -- How a run of a schedule ended.

@@ -65,6 +65,20 @@ create type jobforge.live_count as (
   exact         boolean
 );
 
+-- Something that needs attention: see functions/read/list_attention.sql.
+create type jobforge.attention as (
+  kind      text,
+  severity  text,
+  message   text,
+  count     bigint,
+  exact     boolean,
+  since     timestamptz,
+  target    text,
+  type      text collate "C",
+  tenant_id uuid,
+  key       text collate "C"
+);
+
 -- What happened in each minute of the last seven days, by type, for charts: see functions/usage/samples.sql. The type
 -- '' has the sums of all types; '*' has those of the types beyond the 200 busiest of a minute.
 --   due, scheduled, running  live jobs when the minute was sampled; null if it was not. exact: see live_count

@@ -9,3 +9,10 @@ create table jobforge.moves (
   document  jsonb not null
 );
 create index moves_step on jobforge.moves (type, step);
+
+-- The last move of each type that has begun. Only this one may go on: an older one, such as a second run of the command
+-- at the same time, has read what may no longer be true.
+create table jobforge.movers (
+  type jobforge.type_name primary key,
+  move uuid not null
+);

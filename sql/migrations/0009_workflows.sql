@@ -18,6 +18,7 @@ create domain jobforge.step_kind as text collate "C"
 --   on_failure finish: the steps that do not depend on a failed step run on · cancel: a failure stops the rest
 --   cancel_at  from then on no step starts, except cleanup steps. stop_reason says why: canceled, failed, deadline
 --   keep_days  for how many days the workflow and its jobs are kept after its end
+--   parent_id  the job whose handler started it and waits for it
 create table jobforge.workflows (
   id              uuid primary key,
   tenant_id       uuid not null,
@@ -43,7 +44,8 @@ create table jobforge.workflows (
   stop_reason     text,
   keep_days       integer not null constraint keep_days_are_known check (keep_days between 1 and 3650),
   traceparent     text,
-  step_count      integer not null
+  step_count      integer not null,
+  parent_id       uuid
 ) with (fillfactor = 70);
 
 create unique index workflows_key on jobforge.workflows (tenant_id, name, idempotency_key)
@@ -59,7 +61,8 @@ create index workflows_ended on jobforge.workflows (finished_at) where finished_
 -- blocked step costs the queue nothing, and may run after all when the workflow is retried.
 --   id          its first job has the same id
 --   workflow_id the root
---   group_id    what it is part of: the root, a group or a map. Null for a root
+--   group_id    what it is part of: the root, a group, a map, or the node of the job that waits for it. Of a root only
+--               the last one; else null
 --   name        unique in its group; null for an item of a map
 --   path        its name for people, from the root on: extract, sub/send or each[17]
 --   ord         its place in the list that it came in; the index of an item

@@ -48,6 +48,7 @@ create table jobforge.webhook_endpoints (
 );
 
 create index webhook_endpoints_tenant on jobforge.webhook_endpoints (tenant_id, id);
+create index webhook_endpoints_disabled on jobforge.webhook_endpoints (tenant_id) where state = 'disabled';
 
 -- How the deliveries of an endpoint go: the circuit breaker. Only the ends of deliveries and the functions of the
 -- endpoint write it. An end that finds the row locked leaves a row in webhook_ends, so no settle waits.

@@ -9,7 +9,8 @@ begin
   for v_table in
     select c.oid, c.relname,
       c.relname in ('queue', 'runs', 'payloads', 'cancel_requests', 'attempts', 'archive', 'connector_configs',
-        'audit_log', 'schedules', 'schedule_ends', 'usage', 'tenants', 'job_logs', 'workflows', 'steps') as shown
+        'audit_log', 'schedules', 'schedule_ends', 'usage', 'tenants', 'job_logs', 'workflows', 'steps',
+        'signals', 'checkpoints') as shown
     from pg_class c
     where c.relnamespace = 'jobforge'::regnamespace and c.relkind in ('r', 'p')
   loop

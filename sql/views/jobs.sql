@@ -11,7 +11,7 @@ select
   q.failures, q.losses, q.max_attempts, q.budget, q.run_at, q.created_at, q.updated_at, q.expires_at, q.started_at,
   null::timestamptz as heartbeat_at, null::jobforge.worker_name as worker_id, q.payload, q.idempotency_key,
   q.dedupe_key, q.concurrency_key, q.subject, q.tags, q.traceparent, q.progress, q.error, q.cost_cents, q.schedule_id,
-  q.scheduled_for, q.parked_in, false as counted, false as bound, q.step_id, q.keep_days
+  q.scheduled_for, q.parked_in, false as counted, false as bound, q.step_id, q.keep_days, false as handed
 from jobforge.queue q
 union all
 select
@@ -19,7 +19,7 @@ select
   r.attempts::integer, r.uncounted, r.failures, r.losses, r.max_attempts, r.budget, r.run_at, r.created_at,
   r.updated_at, r.expires_at, r.started_at, r.heartbeat_at, r.worker_id, r.payload, r.idempotency_key, r.dedupe_key,
   r.concurrency_key, r.subject, r.tags, r.traceparent, r.progress, r.error, r.cost_cents, r.schedule_id,
-  r.scheduled_for, null::bigint, r.counted, r.bound, r.step_id, r.keep_days
+  r.scheduled_for, null::bigint, r.counted, r.bound, r.step_id, r.keep_days, r.handed
 from jobforge.runs r;
 
 -- Queued and running jobs. The database copies the text of live_rows, because a view that reads another view is locked
@@ -32,7 +32,7 @@ select
   j.id,
   j.tenant_id,
   j.type::text,
-  coalesce(j.payload, (select p.payload from jobforge.payloads p where p.job_id = j.id)) as payload,
+  coalesce(j.payload, (select p.payload::jsonb from jobforge.payloads p where p.job_id = j.id)) as payload,
   case j.state when 'running' then 'running' else 'queued' end as status,
   -j.rank as priority,
   j.attempts,
@@ -79,7 +79,7 @@ select
   f.id,
   f.tenant_id,
   f.type::text,
-  coalesce(f.payload, (select p.payload from jobforge.payloads p where p.job_id = f.id)) as payload,
+  coalesce(f.payload, (select p.payload::jsonb from jobforge.payloads p where p.job_id = f.id)) as payload,
   f.status::text,
   -f.rank as priority,
   f.attempts::integer,

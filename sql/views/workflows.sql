@@ -26,7 +26,8 @@ select
   w.keep_days as retention_days,
   w.traceparent,
   w.step_count,
-  (select t.label from jobforge.tenants t where t.tenant_id = w.tenant_id) as tenant_label
+  (select t.label from jobforge.tenants t where t.tenant_id = w.tenant_id) as tenant_label,
+  w.parent_id
 from jobforge.workflows w;
 
 -- A step that has not ended is blocked by its needs; open: a map or a group whose members run; waiting: for a signal;
@@ -66,13 +67,31 @@ select
 from jobforge.steps s
 where s.kind <> 'root';
 
+-- Signals in the mailboxes of workflows and jobs, with those that were taken.
+create or replace view jobforge.all_signals as
+select g.target_id, g.tenant_id, g.id, g.name::text, g.key::text, g.payload, g.sent_at, g.sent_by, g.taken_by, g.taken_as
+from jobforge.signals g;
+
+-- What durable steps have saved, and what their jobs wait for.
+create or replace view jobforge.all_checkpoints as
+select
+  c.job_id, c.tenant_id, c.name::text, c.kind::text, c.attempt, c.value, c.error, c.signals::text[], c.children,
+  c.due_at, c.tries, c.done, c.at
+from jobforge.checkpoints c;
+
 do $$
 begin
   execute format('create or replace view %I.jobforge_workflows as %s', :'api_schema',
     pg_get_viewdef('jobforge.all_workflows'::regclass));
   execute format('create or replace view %I.jobforge_steps as %s', :'api_schema',
     pg_get_viewdef('jobforge.all_steps'::regclass));
+  execute format('create or replace view %I.jobforge_signals as %s', :'api_schema',
+    pg_get_viewdef('jobforge.all_signals'::regclass));
+  execute format('create or replace view %I.jobforge_checkpoints as %s', :'api_schema',
+    pg_get_viewdef('jobforge.all_checkpoints'::regclass));
 end $$;
 
 alter view :"api_schema".jobforge_workflows owner to jobforge_view;
 alter view :"api_schema".jobforge_steps owner to jobforge_view;
+alter view :"api_schema".jobforge_signals owner to jobforge_view;
+alter view :"api_schema".jobforge_checkpoints owner to jobforge_view;

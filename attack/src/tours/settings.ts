@@ -206,7 +206,7 @@ function normalized(rows: unknown): string {
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g, "<id>")
     .replaceAll(instant, (text) => shownTime(new Date(text.replace(" ", "T"))))
     .replaceAll(
-      /\\?"(lanes|cursor|hint|turn|made_at|floors|seq|wait_ms|run_ms|oldest_ms|queued|scheduled|running|retired|leaves|metered|forgotten|p\d\d_ms|pid)\\?":[^,}\]]*/g,
+      /\\?"(audit_id|lanes|cursor|hint|turn|made_at|floors|seq|wait_ms|run_ms|oldest_ms|queued|scheduled|running|retired|leaves|metered|forgotten|p\d\d_ms|pid)\\?":[^,}\]]*/g,
       '"$1":0',
     );
 }

@@ -1,10 +1,10 @@
 /** Runs all workloads with all contestants, in several rounds and in alternating order. */
 import { execFileSync } from "node:child_process";
-import { arch, cpus, platform, release, totalmem } from "node:os";
 import type { BenchServer } from "../server.ts";
 import type { Cell, Field, Outcome, Size, Workload } from "../workloads/workload.ts";
 import { Arena, type Contestant } from "./arena.ts";
 import { nodeForPeers } from "./install.ts";
+import { type Machine, machine } from "./machine.ts";
 import type { Peer, Progress } from "./peers.ts";
 import { Unsupported } from "./protocol.ts";
 import { type RedisServer, startRedis } from "./redis.ts";
@@ -35,13 +35,6 @@ export interface Result {
 export interface CellResults {
   readonly cell: Cell;
   readonly results: readonly Result[];
-}
-
-export interface Machine {
-  readonly cpu: string;
-  readonly cores: number;
-  readonly memoryGB: number;
-  readonly system: string;
 }
 
 export interface RunResults {
@@ -208,13 +201,4 @@ function nodeVersion(): string {
   return node === undefined
     ? process.version
     : execFileSync(node, ["--version"], { encoding: "utf8" }).trim();
-}
-
-function machine(): Machine {
-  return {
-    cpu: cpus()[0]?.model ?? "unknown",
-    cores: cpus().length,
-    memoryGB: Math.round(totalmem() / 2 ** 30),
-    system: `${platform()} ${release()} ${arch()}`,
-  };
 }

@@ -1,7 +1,9 @@
 /** The results as a section of docs/benchmarks.md, between two marker comments. */
+import type { Machine } from "../driver/machine.ts";
 import type { RunResults } from "../driver/run.ts";
 import { listItem } from "../table.ts";
 import type { Chart } from "./charts.ts";
+import { defaultsSection } from "./defaults.ts";
 import { judge } from "./targets.ts";
 import { gridOf } from "./text.ts";
 
@@ -10,14 +12,20 @@ const end = "<!-- end of results -->";
 
 /** Replaces the results on a page. Throws an error if the page does not contain both markers. */
 export function replaceResults(page: string, results: string): string {
-  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`the page must contain the lines "${begin}" and "${end}"`);
-  return `${page.slice(0, from + begin.length)}\n\n${results.trim()}\n\n${page.slice(to)}`;
+  return replaceBetween(page, begin, end, results);
+}
+
+/** Replaces what is between two lines of a page. Throws an error if the page does not contain both. */
+export function replaceBetween(page: string, first: string, last: string, text: string): string {
+  const [from, to] = [page.indexOf(first), page.indexOf(last)];
+  if (from < 0 || to < from) throw new Error(`the page must contain the lines "${first}" and "${last}"`);
+  return `${page.slice(0, from + first.length)}\n\n${text.trim()}\n\n${page.slice(to)}`;
 }
 
 export function markdownReport(results: RunResults, charts: readonly Chart[], command: string): string {
   return [
     origin(results, command),
+    ...defaultsSection(results),
     "### Targets",
     targetTable(results),
     ...(charts.length > 0
@@ -62,12 +70,16 @@ function origin(
   const facts = [
     `\`${command}\``,
     `${results.startedAt.slice(0, 10)}, ${Math.round(results.seconds / 60)} minutes, ${results.rounds} rounds`,
-    `${machine.cores} × ${machine.cpu}, ${machine.memoryGB} GB, ${machine.system}`,
+    machineText(machine),
     `Node ${node}`,
     `Postgres ${postgres} (${durability})`,
     ...(redis === undefined ? [] : [`Redis ${redis} (appendonly, fsync every second)`]),
   ];
   return facts.map(listItem).join("\n");
+}
+
+export function machineText({ cores, cpu, memoryGB, system }: Machine): string {
+  return `${cores} × ${cpu}, ${memoryGB} GB, ${system}`;
 }
 
 function targetTable(results: RunResults): string {

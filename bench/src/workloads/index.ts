@@ -2,6 +2,7 @@
 import { backlogs, burdens, scaling } from "./burn-down.ts";
 import { enqueueing } from "./enqueue.ts";
 import { firing } from "./firing.ts";
+import { http } from "./http.ts";
 import { idle } from "./idle.ts";
 import { flood, steadily, wakeUp } from "./waits.ts";
 import type { Size, Workload } from "./workload.ts";
@@ -16,6 +17,7 @@ export const workloads: readonly Workload[] = [
   idle,
   ...backlogs,
   firing,
+  http,
 ];
 
 export const full: Size = {
@@ -30,7 +32,8 @@ export const full: Size = {
   floodJobs: 20_000,
   floodSeconds: 1.2,
   idleWorkers: 100,
-  idleSeconds: 4,
+  // As long as it takes all workers to send a heartbeat.
+  idleSeconds: 10,
   crowd: 1_000_000,
 };
 

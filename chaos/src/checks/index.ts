@@ -4,6 +4,7 @@ import { cancelsHold, children, finishesOnce, keysOnce, nothingLost } from "./jo
 import { serialKeys, tenantLimit, typeLimit } from "./limits.ts";
 import { audit, leftovers, schedulesOnce, usage } from "./records.ts";
 import { attemptsComplete, effectsOnce, executionsEqualAttempts, fences } from "./runs.ts";
+import { joinsComplete, workflowsEnd } from "./workflows.ts";
 
 export { type Check, findViolations } from "./check.ts";
 export { roomsNow } from "./jobs.ts";
@@ -26,4 +27,6 @@ export const checks: readonly Check[] = [
   audit,
   usage,
   leftovers,
+  workflowsEnd,
+  joinsComplete,
 ];

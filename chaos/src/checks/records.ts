@@ -60,7 +60,7 @@ export const usage: Check = {
         select tenant_id, type, runs, succeeded, failed, lost, deferred, retries, dead, cost_cents from jobforge.usage
         union all
         select tenant_id, type, runs, succeeded, failed, lost, deferred, retries, dead, cost_cents from jobforge.usage_deltas
-      ) u group by 1, 2)
+      ) u where u.type not like 'workflow:%' group by 1, 2)
     select null::uuid as job_id, format('%s of %s: usage is %s; the recorded runs give %s', coalesce(w.type, k.type), coalesce(w.tenant_id, k.tenant_id),
       to_jsonb(k) - 'type' - 'tenant_id', to_jsonb(w) - 'type' - 'tenant_id') as what
     from wanted w full join kept k on (k.tenant_id, k.type) = (w.tenant_id, w.type)
@@ -71,7 +71,7 @@ export const usage: Check = {
 export const leftovers: Check = {
   name: "leftovers",
   promise:
-    "No other work is left: no children waiting to be enqueued, no cancel requests, no dedupe keys, no ends of scheduled runs to be processed",
+    "No other work is left: no children waiting to be enqueued, no cancel requests, no dedupe keys, no ends of scheduled runs to be processed, no needs of steps and nothing to decide about them",
   query: `
     select null::uuid as job_id, format('%s rows are left in %s', l.rows, l.name) as what
     from (
@@ -81,6 +81,12 @@ export const leftovers: Check = {
       union all
       select 'dedupe_keys', count(*) from jobforge.dedupe_keys
       union all
-      select 'schedule_ends', count(*) from jobforge.schedule_ends) l
+      select 'schedule_ends', count(*) from jobforge.schedule_ends
+      union all
+      select 'edges', count(*) from jobforge.edges
+      union all
+      select 'dooms', count(*) from jobforge.dooms
+      union all
+      select 'wakeups', count(*) from jobforge.wakeups) l
     where l.rows > 0`,
 };

@@ -1,15 +1,16 @@
 /** Checks of executions, attempts and fences: compares what handlers recorded with what the database recorded. */
-import { effect } from "../jobs.ts";
+import { effect, flowSaga } from "../jobs.ts";
 import type { Check } from "./check.ts";
 
 /**
  * The reported end of each run. Not the view of attempts, which shows "canceled" for the last run of a canceled job.
  */
 export const runsSql = `
-  select a.job_id, a.attempt_no as attempt, a.tenant_id, j.type, a.status as ended, a.worker_id, a.started_at, a.finished_at, false as last
+  select a.job_id, a.attempt_no as attempt, a.tenant_id, j.type, a.status as ended, a.worker_id, a.started_at, a.finished_at, false as last,
+    a.handed
   from jobforge.attempts a join jobforge.all_jobs j on j.id = a.job_id
   union all
-  select f.id, f.attempts, f.tenant_id, f.type, f.last_run, f.worker_id, f.started_at, f.finished_at, true
+  select f.id, f.attempts, f.tenant_id, f.type, f.last_run, f.worker_id, f.started_at, f.finished_at, true, f.handed
   from jobforge.archive f where f.last_run is not null`;
 
 export const attemptsComplete: Check = {
@@ -51,9 +52,11 @@ export const executionsEqualAttempts: Check = {
       and case
         -- Settled inside its handler, which may have been killed right after the commit, or may have missed the reply.
         when r.ended = 'succeeded' and r.type = $1 then e.job_id is null
+        -- Suspended: its handler neither returns nor throws.
+        when r.ended = 'deferred' and r.type = $2 then e.job_id is null
         else e.outcome is distinct from case r.ended when 'succeeded' then 'returned' else 'threw' end
       end`,
-  values: [effect.type],
+  values: [effect.type, flowSaga.type],
 };
 
 export const fences: Check = {
@@ -67,7 +70,8 @@ export const fences: Check = {
     from chaos.replies a left join runs r on (r.job_id, r.attempt) = (a.job_id, a.attempt)
     where r.worker_id is distinct from a.worker_id
       or (a.reply <> 'stale' and r.ended not in ('succeeded', 'failed', 'deferred'))
-      or (a.reply = 'stale' and r.ended <> 'lost')
+      -- A job that was handed over and may not have arrived goes back as released.
+      or (a.reply = 'stale' and r.ended <> 'lost' and not (r.ended = 'released' and r.handed))
     union all
     select a.job_id, format('attempt %s was accepted %s times', a.attempt, count(*))
     from chaos.replies a where a.reply <> 'stale' group by a.job_id, a.attempt having count(*) > 1

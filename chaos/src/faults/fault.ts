@@ -17,6 +17,8 @@ export interface FaultKind {
   readonly name: string;
   /** A short description for `--list`. */
   readonly about: string;
+  /** Whether it makes sense only in a world without limits. */
+  readonly isPlain?: true;
   /** Creates a fault with a random severity. */
   make(world: World, random: Random): Fault;
 }

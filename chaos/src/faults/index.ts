@@ -1,5 +1,6 @@
 /** All kinds of faults. */
 import type { FaultKind } from "./fault.ts";
+import { handOffKilled, handOffOpen, handOffRestarted, handOffUnheard } from "./hand-offs.ts";
 import { connectionsCut, networkForgot, networkSlow, networkStalled, notificationsLost } from "./network.ts";
 import { gatesFlapping, rollingUpgrade } from "./operations.ts";
 import {
@@ -32,7 +33,16 @@ export const faultKinds: readonly FaultKind[] = [
   notificationsLost,
   gatesFlapping,
   rollingUpgrade,
+  handOffUnheard,
+  handOffKilled,
+  handOffOpen,
+  handOffRestarted,
 ];
+
+/** The faults of a run that names none. */
+export function usualFaults(isPlain: boolean): FaultKind[] {
+  return faultKinds.filter((kind) => isPlain || kind.isPlain !== true);
+}
 
 /** Returns the kinds with these names, in the order of the list above. Throws an error for an unknown name. */
 export function faultsNamed(names: readonly string[]): FaultKind[] {

@@ -1,15 +1,6 @@
 /** Faults of worker processes. */
 import { leaseMs } from "../jobs.ts";
-import type { Post, World } from "../world.ts";
 import { between, type FaultKind } from "./fault.ts";
-
-/**
- * Replaces a process that has exited with a new one. Half of the new ones keep the worker's id, as in a StatefulSet.
- */
-function replace(world: World, post: Post, keepsId: boolean): void {
-  const id = keepsId ? post.name : `${post.name}-${world.started}`;
-  post.child = world.startWorker(post.name, { id });
-}
 
 export const workerKilled: FaultKind = {
   name: "worker-kill",
@@ -26,7 +17,7 @@ export const workerKilled: FaultKind = {
         return `${posts.map(({ name }) => name).join(", ")}; their replacements ${keepsId ? "keep" : "change"} the id`;
       },
       heal: async () => {
-        for (const post of posts) replace(world, post, keepsId);
+        for (const post of posts) world.replaceWorker(post, keepsId);
       },
     };
   },
@@ -72,7 +63,7 @@ export const workerReplaced: FaultKind = {
           const { code, signal } = await child.ended;
           if (code !== 0 && !isDown)
             world.violated("processes", `${child.name} did not shut down cleanly: ${signal ?? code}`);
-          replace(world, post, keepsId);
+          world.replaceWorker(post, keepsId);
         }
         return `replacements ${keepsId ? "keep" : "change"} the id`;
       },

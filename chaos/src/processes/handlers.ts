@@ -2,7 +2,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JobContext, JobHandler } from "@jobforge/sdk-ts";
 import type { ClientBase } from "pg";
-import { beat, child, effect, keyed, limited, parent, plain, probeOf, serial, type Work } from "../jobs.ts";
+import {
+  beat,
+  child,
+  effect,
+  flowItem,
+  flowSaga,
+  flowSum,
+  keyed,
+  limited,
+  parent,
+  plain,
+  probeOf,
+  sagaParts,
+  sagaSignal,
+  sagaTimeoutMs,
+  serial,
+  type Work,
+} from "../jobs.ts";
 
 async function work({ plan = [], ms = 0 }: Work, job: JobContext): Promise<void> {
   const step = plan[Math.min(job.attempt, plan.length) - 1] ?? "succeed";
@@ -16,12 +33,26 @@ async function work({ plan = [], ms = 0 }: Work, job: JobContext): Promise<void>
 
 export function handlersOf(worker: string): JobHandler[] {
   return [
-    ...[plain, serial, limited, child, beat, keyed, probeOf(worker)].map((definition) =>
+    ...[plain, serial, limited, child, beat, keyed, flowItem, probeOf(worker)].map((definition) =>
       definition.handle(work),
     ),
     parent.handle(async (input, job) => {
       await work(input, job);
       for (let n = 0; n < (input.children ?? 0); n += 1) job.enqueue(child, { parent: job.id, n, ms: 5 });
+    }),
+    flowSum.handle(async (_, job) => {
+      let good = 0;
+      for await (const { status } of job.results(flowItem, "items")) good += status === "succeeded" ? 1 : 0;
+      job.cost(1);
+      return { good };
+    }),
+    flowSaga.handle(async (_, job) => {
+      const notes = await job.step("note", () => 1);
+      const calls = Array.from({ length: sagaParts }, () => job.call(flowItem, { ms: 20 }));
+      const parts = await job.all(calls, { settled: true });
+      await job.waitFor(sagaSignal, { timeoutMs: sagaTimeoutMs });
+      await job.sleep(200);
+      return { notes: notes + (await job.step("note", () => 1)), parts: parts.length };
     }),
     effect.handle(async (input, job) => {
       await work(input, job);

@@ -9,7 +9,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type EnqueueOptions, type JobDefinition, JobForge } from "@jobforge/sdk-ts";
 import pg from "pg";
 import { type Random, randomFrom } from "../../../sql/test/support/random.ts";
-import { effect, keyed, limited, parent, plain, type Step, serial, tenants, type Work } from "../jobs.ts";
+import {
+  effect,
+  flow,
+  keyed,
+  limited,
+  parent,
+  plain,
+  type Step,
+  sagaSignal,
+  serial,
+  tenants,
+  type Work,
+} from "../jobs.ts";
 import { openJournal } from "./journal.ts";
 
 const { DATABASE_URL: databaseUrl = "", JOURNAL: journal = ".", NAME: name = "producer" } = process.env;
@@ -123,7 +135,60 @@ async function cancel(): Promise<void> {
   note({ event: "canceled", job: job.id, what: status });
 }
 
-const actions = [order, order, order, order, insist, cancel];
+/** Starts a workflow in the transaction of its row. Then it usually sends the signal that its saga waits for. */
+async function startFlow(): Promise<void> {
+  const [id, tenantId] = [randomUUID(), random.pick(tenants)];
+  const items = Array.from({ length: random.below(25) }, () => ({
+    plan: random.pick(lots),
+    ms: random.below(40),
+  }));
+  const client = await pool.connect();
+  let saga: string | undefined;
+  let isBroken = true;
+  const onError = (): void => undefined;
+  client.on("error", onError);
+  try {
+    await client.query("begin");
+    await client.query("insert into chaos.flows (id, tenant_id) values ($1, $2)", [id, tenantId]);
+    const started = await forge.with(client).start(flow, { items }, { tenantId, subject: id });
+    saga = started.stepIds["saga"];
+    await client.query(random.chance(0.05) ? "rollback" : "commit");
+    isBroken = false;
+  } finally {
+    client.removeListener("error", onError);
+    if (isBroken) client.on("error", onError);
+    client.release(isBroken);
+  }
+  if (saga === undefined || random.chance(0.3)) return;
+  await sleep(random.below(1_000));
+  await forge.signal(saga, sagaSignal, { id }, { tenantId, key: id });
+}
+
+/** Enqueues a job and its row in one statement, which is committed at once. The job may be handed to an idle worker. */
+async function handOff(): Promise<void> {
+  const { input } = choose(random);
+  const [tenant, type] = [random.pick(tenants.slice(1)), random.pick([plain, effect]).type];
+  const { rows } = await pool.query<{ made: { id: string } }>(
+    `with ordered as (
+       insert into chaos.orders (id, producer, tenant_id, type) values ($1, $2, $3, $4))
+     select set_config('app.tenant_id', $3::text, true), jobforge_enqueue_job($3, $4, $5, p_hand_off => true) as made`,
+    [input.order, name, tenant, type, JSON.stringify({ ...input, children: undefined })],
+  );
+  const id = rows[0]?.made.id;
+  if (id !== undefined && tenant !== undefined) known.push({ id, tenantId: tenant });
+}
+
+/** Enqueues as most applications do: with the client, which may hand the job to an idle worker. */
+async function enqueue(): Promise<void> {
+  const tenantId = random.pick(tenants.slice(1));
+  const { id } = await forge.enqueue(plain, { plan: random.pick(lots), ms: random.below(80) }, { tenantId });
+  known.push({ id, tenantId });
+}
+
+const actions =
+  process.env["PLAIN"] === "yes"
+    ? [handOff, handOff, handOff, enqueue, enqueue, insist, cancel]
+    : [order, order, order, order, startFlow, insist, cancel];
 
 while (!isLeaving) {
   const action = random.pick(actions);

@@ -3,7 +3,20 @@
  */
 import { randomUUID } from "node:crypto";
 import type { TestDatabase } from "@jobforge/testing";
-import { effect, keyed, parent, plain, type Step, serial, tenants, type Work } from "../../src/jobs.ts";
+import {
+  effect,
+  flow,
+  flowSaga,
+  flowSum,
+  keyed,
+  parent,
+  plain,
+  type Step,
+  sagaParts,
+  serial,
+  tenants,
+  type Work,
+} from "../../src/jobs.ts";
 import { prepareDatabase } from "../../src/schema.ts";
 
 type Claimed = {
@@ -28,6 +41,7 @@ export async function makeHistory(db: TestDatabase): Promise<void> {
   await order(db, serial.type, ["succeed"], { concurrency_key: "k" });
   await order(db, effect.type, ["succeed"]);
   await order(db, parent.type, ["succeed"], {}, { children: 2 });
+  await startFlow(db);
   await insist(db);
   await cancel(db, await order(db, plain.type, ["succeed"]));
   await lose(db);
@@ -85,6 +99,26 @@ async function lose(db: TestDatabase): Promise<void> {
   await end(db, "w2", job, { id: job.id, attempt: job.attempts, status: "succeeded" }, "returned");
 }
 
+/** Starts a workflow with two items and its row. Its saga waits for its children once. */
+async function startFlow(db: TestDatabase): Promise<void> {
+  const id = randomUUID();
+  await db.query("insert into chaos.flows (id, tenant_id) values ($1, $2)", [id, tenant]);
+  await db.query("select jobforge_start_workflow($1, $2, $3, $4, $5)", [
+    tenant,
+    flow.name,
+    JSON.stringify(flow.graph.steps),
+    JSON.stringify({ items: [{}, {}] }),
+    JSON.stringify({ subject: id }),
+  ]);
+}
+
+/** How a run of a saga ends: first it waits for its children, then it succeeds. */
+function sagaEnd(attempt: number): object {
+  if (attempt > 1) return { status: "succeeded", result: { notes: 2, parts: sagaParts }, cost_cents: 2 };
+  const children = Array.from({ length: sagaParts }, () => ({ type: "chaos.flow.item" }));
+  return { status: "suspended", wait: { name: "all", children } };
+}
+
 /** Runs due jobs until no job is due. */
 async function drain(db: TestDatabase): Promise<void> {
   for (;;) {
@@ -101,7 +135,10 @@ async function drain(db: TestDatabase): Promise<void> {
       }));
       const succeeded = { id, attempt, status: "succeeded", cost_cents: 2, children };
       if (type === effect.type) await db.query("insert into chaos.effects values ($1, $2)", [id, attempt]);
-      if (step === "succeed") await end(db, "w1", job, succeeded, "returned");
+      if (type === flowSum.type) await end(db, "w1", job, { ...succeeded, result: { good: 2 } }, "returned");
+      else if (type === flowSaga.type)
+        await end(db, "w1", job, { id, attempt, ...sagaEnd(attempt) }, "returned");
+      else if (step === "succeed") await end(db, "w1", job, succeeded, "returned");
       else await end(db, "w1", job, failed, "threw");
     }
   }

@@ -39,6 +39,8 @@ async def call_method(forge: AsyncJobForge | JobForge, request: dict[str, Any]) 
         positional = [args.pop("type")]
     elif name == "sync":
         positional = [[definition_of(args.pop("type"), request.get("definitions"))]]
+    elif name == "signal":
+        positional = [args.pop("id"), args.pop("name"), args.pop("payload")]
     elif "id" in args:
         positional = [args.pop("id")]
     scope, changes = args.pop("scope", None), args.pop("changes", {})

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .definitions import definition_of
+from .durable import DurablePlaying
 from .names import to_fields, to_options
 
 if TYPE_CHECKING:
@@ -51,6 +52,9 @@ class Returned:
     value: Any
 
 
+_DURABLE = ("step", "sleep", "wait_for", "run", "all", "version", "add_steps")
+
+
 @dataclass(frozen=True, slots=True)
 class Playing:
     """One run of a handler."""
@@ -60,18 +64,28 @@ class Playing:
     definitions: dict[str, Any]
     gates: Gates
     emit: Emit
+    durable: DurablePlaying
 
     async def play(self, steps: Steps) -> Any:
         """Plays the steps. Returns the value of the first step that returns one."""
         for step in steps:
             [(name, argument)] = step.items()
-            returned = await getattr(self, f"_{name}")(argument)
+            play = getattr(self.durable, name) if name in _DURABLE else getattr(self, f"_{name}")
+            returned = await play(argument)
             if isinstance(returned, Returned):
                 return returned.value
         return None
 
     async def _return(self, value: Any) -> Returned:
         return Returned(value)
+
+    async def _return_results(self, _: Any) -> Returned:
+        return Returned(self.durable.results)
+
+    async def _saga(self, steps: Steps) -> None:
+        async with self.job.saga() as saga:
+            self.durable.saga = saga
+            await self.play(steps)
 
     async def _echo(self, _: Any) -> Returned:
         return Returned(plain(self.input))
@@ -95,7 +109,10 @@ class Playing:
         self.job.defer(when["seconds"], **({"counts": when["counts"]} if "counts" in when else {}))
 
     async def _retry_after(self, when: dict[str, Any]) -> None:
-        self.job.retry_after(when["seconds"], when.get("message"))
+        self.job.retry_after(when["seconds"], when.get("message"), at_least=when.get("at_least", False))
+
+    async def _hold_key(self, until: dict[str, Any]) -> None:
+        await self.job.hold_key(until["seconds"], until.get("reason"))
 
     async def _next_run(self, when: dict[str, Any]) -> None:
         self.job.next_run(when["seconds"])
@@ -168,7 +185,12 @@ def _handler(
     async def run(input: Any, job: JobContext[Any]) -> Any:
         emit("started", {"job": job.id, "type": type, "attempt": job.attempt, "tenant_id": job.tenant})
         steps = attempts[min(job.attempt, len(attempts)) - 1]
-        return await Playing(input, job, definitions, gates, emit).play(steps)
+
+        def performed(name: str) -> None:
+            emit("step", {"job": job.id, "name": name, "attempt": job.attempt})
+
+        durable = DurablePlaying(job, definitions, performed, error_of)
+        return await Playing(input, job, definitions, gates, emit, durable).play(steps)
 
     size = definitions.get(type, {}).get("batch_size")
     if size is None:

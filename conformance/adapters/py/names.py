@@ -7,6 +7,8 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
+from jobforge import EgressPolicies
+
 _TIME = re.compile(r"(_at|_after|_before|^until|^at)$")
 
 
@@ -25,7 +27,9 @@ def to_fields(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [to_fields(each) for each in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {_renamed(each.name): to_fields(getattr(value, each.name)) for each in dataclasses.fields(value)}
+        # In policies, `tenant` is a document.
+        renamed = str if isinstance(value, EgressPolicies) else _renamed
+        return {renamed(each.name): to_fields(getattr(value, each.name)) for each in dataclasses.fields(value)}
     return value
 
 

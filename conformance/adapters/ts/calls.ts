@@ -7,6 +7,8 @@ import { type Fields, toOptions } from "./names.ts";
 interface Arguments {
   readonly id: never;
   readonly key: never;
+  readonly name: never;
+  readonly payload: never;
   readonly scope: never;
   readonly changes: Record<string, never>;
   readonly options: Record<string, never>;
@@ -15,7 +17,7 @@ interface Arguments {
 
 type Method = (forge: JobForge, args: Arguments) => unknown;
 
-const methods: Readonly<Record<string, Method>> = {
+const methods: Record<string, Method> = {
   get: (forge, { id, options }) => forge.get(id, options as never),
   list: (forge, { options }) => all(forge.list(options as never)),
   result: (forge, { id, options }) => forge.result(id, options as never),
@@ -27,6 +29,13 @@ const methods: Readonly<Record<string, Method>> = {
   reschedule_many: (forge, { options }) => forge.rescheduleMany(options as never),
   update: (forge, { id, changes, options }) => forge.update(id, changes, options as never),
   sync: (forge, { job }) => forge.sync([job]),
+  signal: (forge, { id, name, payload, options }) => forge.signal(id, name, payload, options as never),
+  "workflows.get": (forge, { id, options }) => forge.workflows.get(id, options as never),
+  "workflows.explain": (forge, { id, options }) => forge.workflows.explain(id, options as never),
+  "workflows.steps": (forge, { id, options }) => all(forge.workflows.steps(id, options as never)),
+  "workflows.result": (forge, { id, options }) => forge.workflows.result(id, options as never),
+  "workflows.cancel": (forge, { id, options }) => forge.workflows.cancel(id, options as never),
+  "workflows.retry": (forge, { id, options }) => forge.workflows.retry(id, options as never),
   "schedules.ensure": (forge, { job, key, options }) => forge.schedules.ensure(job, key, options as never),
   "schedules.get": (forge, { job, key, options }) => forge.schedules.get(job, key, options as never),
   "schedules.enable": (forge, { job, key, options }) => forge.schedules.enable(job, key, options as never),
@@ -40,18 +49,42 @@ const methods: Readonly<Record<string, Method>> = {
   "tenants.set": (forge, { id, changes }) => forge.tenants.set(id, changes),
   "limits.set": (forge, { scope, options }) => forge.limits.set(scope, options),
   "workers.list": (forge) => forge.workers.list(),
+  "webhooks.create": (forge, { options: { tenantId, ...options } }) =>
+    forge.webhooks.create(tenantId as never, options as never),
+  "webhooks.update": (forge, { id, changes, options }) =>
+    forge.webhooks.update({ id, tenantId: options["tenantId"] as never }, changes),
+  "webhooks.list": (forge, { options }) => forge.webhooks.list(options["tenantId"] as never),
+  "webhooks.deliveries": (forge, { id, options: { tenantId, ...options } }) =>
+    all(forge.webhooks.deliveries({ id, tenantId: tenantId as never }, options)),
+  "webhooks.send": (forge, { changes, options }) =>
+    forge.webhooks.send(options["tenantId"] as never, changes as never),
+  "egress.get": (forge, { options }) => forge.egress.get(options),
+  "egress.set": (forge, { options: { policy, ...options } }) => forge.egress.set(policy as never, options),
   "audit.list": (forge, { options }) => all(forge.audit.list(options)),
   "usage.live": (forge, { options }) => forge.usage.live(options),
 };
 
+/** Endpoints are named by their tenant and id. */
+for (const name of ["get", "enable", "delete", "test"] as const)
+  methods[`webhooks.${name}`] = (forge, { id, options }) =>
+    forge.webhooks[name]({ id, tenantId: options["tenantId"] as never });
+for (const name of ["disable", "rotate", "replay"] as const)
+  methods[`webhooks.${name}`] = (forge, { id, options: { tenantId, ...options } }) =>
+    forge.webhooks[name]({ id, tenantId: tenantId as never }, options);
+
 export async function callMethod(forge: JobForge, request: Fields): Promise<unknown> {
-  const { method, id, key, type, scope, changes, definitions, handlers: _, ...options } = request;
+  const { method, id, key, type, scope, changes, definitions, handlers: _, ...rest } = request;
+  const isSignal = method === "signal";
+  const { name, payload, ...others } = rest;
+  const options: Fields = isSignal ? { ...others, ...(key === undefined ? {} : { key }) } : rest;
   const found = methods[String(method)];
   if (found === undefined) throw new Error(`the adapter has no method ${method}`);
   const isOfJob = /^(?:schedules|policies)\.|^sync$/.test(String(method));
   return await found(forge, {
     id: id as never,
     key: key as never,
+    name: name as never,
+    payload: payload as never,
     scope: (typeof scope === "object" ? toOptions(scope as Fields) : scope) as never,
     changes: toOptions((changes ?? {}) as Fields),
     options: toOptions(isOfJob || type === undefined ? options : { ...options, type }),

@@ -3,6 +3,7 @@ import type { JobContext, JobHandler } from "@jobforge/sdk-ts";
 import { JobAbortedError } from "@jobforge/worker-ts";
 import type { HandlerStep } from "../../runner/scenario.ts";
 import { definitionOf } from "./definitions.ts";
+import { type Durable, isDurable, playDurable } from "./durable.ts";
 import { type Fields, toFields, toOptions } from "./names.ts";
 
 export type Emit = (event: string, fields: Fields) => void;
@@ -42,6 +43,7 @@ interface Playing {
   readonly definitions: unknown;
   readonly gates: Gates;
   readonly emit: Emit;
+  readonly durable: Durable;
 }
 
 export function handlersOf(request: Fields, gates: Gates, emit: Emit): JobHandler[] {
@@ -51,7 +53,9 @@ export function handlersOf(request: Fields, gates: Gates, emit: Emit): JobHandle
     const run = async (input: unknown, job: JobContext): Promise<unknown> => {
       emit("started", { job: job.id, type, attempt: job.attempt, tenant_id: job.tenantId });
       const steps = attempts[Math.min(job.attempt, attempts.length) - 1] ?? [];
-      return await play(steps, { input, job, definitions, gates, emit });
+      const performed = (name: string): void => emit("step", { job: job.id, name, attempt: job.attempt });
+      const durable = { job, definitions, results: [], fail, performed };
+      return await play(steps, { input, job, definitions, gates, emit, durable });
     };
     const { batch_size } = ((definitions as Fields)[type] ?? {}) as Fields;
     if (batch_size === undefined) return definition.handle(run);
@@ -60,6 +64,10 @@ export function handlersOf(request: Fields, gates: Gates, emit: Emit): JobHandle
       return await Promise.all(items.map(({ input, job }) => run(input, job).catch(asError)));
     });
   });
+}
+
+function fail(error: unknown): never {
+  throw errorOf(error as Parameters<typeof errorOf>[0]);
 }
 
 function asError(thrown: unknown): Error {
@@ -80,6 +88,7 @@ type Returned = { readonly value: unknown } | undefined;
 async function playStep(step: HandlerStep, playing: Playing): Promise<Returned> {
   const { input, job, gates, emit } = playing;
   if ("return" in step) return { value: step.return };
+  if ("return_results" in step) return { value: playing.durable.results };
   if ("echo" in step) return { value: input };
   if ("return_text" in step) return { value: "x".repeat(step.return_text.bytes) };
   if ("return_unserializable" in step) return { value: { when: new Map([[1, 2]]) } };
@@ -91,7 +100,13 @@ async function playStep(step: HandlerStep, playing: Playing): Promise<Returned> 
   else if ("hold" in step) await gates.opened(step.hold);
   else if ("transaction" in step) return await inTransaction(step.transaction, job);
   else if ("swallow" in step) await play(step.swallow as HandlerStep[], playing).catch(() => undefined);
-  else if ("late" in step) void playLate(step.late.gate, step.late.steps as HandlerStep[], playing);
+  else if (isDurable(step)) await playDurable(step, playing.durable);
+  else if ("saga" in step) {
+    const { durable } = playing;
+    await job.saga(async (saga) => {
+      await play(step.saga as HandlerStep[], { ...playing, durable: { ...durable, saga } });
+    });
+  } else if ("late" in step) void playLate(step.late.gate, step.late.steps as HandlerStep[], playing);
   else if ("tell" in step) emit("context", contextOf(input, job));
   else await steer(step, playing);
   return undefined;
@@ -106,7 +121,11 @@ async function steer(step: Steering, { job, definitions }: Playing): Promise<voi
     const { seconds, counts } = step.defer;
     job.defer({ inMs: seconds * 1000 }, counts === undefined ? {} : { counts });
   }
-  if ("retry_after" in step) job.retryAfter(step.retry_after.seconds * 1000, step.retry_after.message);
+  if ("retry_after" in step) {
+    const { seconds, message, at_least: atLeast } = step.retry_after;
+    job.retryAfter(seconds * 1000, message, { atLeast });
+  }
+  if ("hold_key" in step) await job.holdKey(step.hold_key.seconds * 1000, step.hold_key.reason);
   if ("next_run" in step) job.nextRun(step.next_run.seconds * 1000);
   if ("progress" in step) await job.progress(step.progress);
   if ("cost" in step) job.cost(step.cost as number);

@@ -10,6 +10,7 @@ const durations: ReadonlySet<string> = new Set([
   "abort_grace",
   "heartbeat",
   "poll",
+  "keep",
 ]);
 
 /** The options of a call, as the SDK takes them. */

@@ -16,7 +16,7 @@ import {
   type WaitOptions,
 } from "@jobforge/sdk-ts";
 import { cancelJob } from "./client/cancel.ts";
-import { addJobs } from "./client/enqueue.ts";
+import { type Added, addJobs } from "./client/enqueue.ts";
 import { BullJobHandle, EnqueuedBullJob } from "./client/handle.ts";
 import { readJob } from "./client/read.ts";
 import { waitForResult } from "./client/wait.ts";
@@ -26,6 +26,10 @@ import { requireLayout } from "./layout.ts";
 import { type BullForgeOptions, forgeSettings } from "./options.ts";
 import { Queues } from "./queues.ts";
 import { requireSupported } from "./support.ts";
+import { asConnectionError, withinTime } from "./worker/time.ts";
+
+/** How long the first call waits for a Redis that does not respond. Later ones wait until it is available again. */
+const contactTimeoutMs = 10_000;
 
 /** Names a job: Redis finds it by its type and its tenant's group. */
 export interface BullReference<D extends JobDefinition = JobDefinition> {
@@ -51,7 +55,8 @@ export class BullForge implements AsyncDisposable {
     this.#byLease.set(leaseMs, this.queues);
     let checked: Promise<void> | undefined;
     this.#ready = () => {
-      checked ??= requireLayout(this.connection.client, layout);
+      if (checked !== undefined) return checked;
+      checked = withinTime(this.connection, contactTimeoutMs, requireLayout(this.connection.client, layout));
       // A Redis that could not be reached is asked again by the next call.
       checked.catch(() => {
         checked = undefined;
@@ -110,9 +115,14 @@ export class BullForge implements AsyncDisposable {
   }
 
   /** Adds jobs that are checked already. For workers and adapters of this package. */
-  async add(jobs: readonly NewBullJob[]): ReturnType<typeof addJobs> {
+  async add(jobs: readonly NewBullJob[]): Promise<readonly Added[]> {
     await this.#ready();
-    return await addJobs(this.queues, jobs);
+    try {
+      return await addJobs(this.queues, jobs);
+    } catch (error) {
+      // Such as a Redis whose memory is full.
+      throw asConnectionError(error);
+    }
   }
 
   /** A handle for a known job id. It makes no call. */
@@ -147,7 +157,11 @@ export class BullForge implements AsyncDisposable {
   ): ReturnType<typeof readJob<D>> {
     const { job, tenantId } = requireReference(id, reference);
     await this.#ready();
-    return await readJob<D>(this.queues, job.type, id, tenantId);
+    try {
+      return await readJob<D>(this.queues, job.type, id, tenantId);
+    } catch (error) {
+      throw asConnectionError(error);
+    }
   }
 
   /** Closes the connection. A client that was passed stays open. */

@@ -10,6 +10,8 @@ export type RedisTarget = string | readonly string[] | RedisClient;
 export interface Connection {
   readonly client: RedisClient;
   readonly isCluster: boolean;
+  /** Why Redis cannot be reached, as far as that is known. */
+  readonly trouble: () => string | undefined;
   /** Another connection to the same Redis, for commands that block. */
   duplicate(): RedisClient;
   /** Closes the client, unless the application has passed it. */
@@ -24,6 +26,10 @@ const hint =
  * as it takes.
  */
 const patient = { maxRetriesPerRequest: null } as const;
+
+export function isCluster(target: RedisTarget): boolean {
+  return Array.isArray(target) || target instanceof Cluster;
+}
 
 export function openConnection(target: RedisTarget): Connection {
   if (target instanceof Redis || target instanceof Cluster) return ofClient(target, false);
@@ -70,11 +76,18 @@ function parse(url: string): URL {
 }
 
 function ofClient(client: RedisClient, isOwn: boolean): Connection {
+  let trouble: string | undefined;
   // Without a listener, Node prints every lost connection as an unhandled event. Calls and workers report it.
-  client.on("error", () => undefined);
+  client.on("error", (error: Error & { readonly lastNodeError?: Error }) => {
+    trouble = (error.lastNodeError ?? error).message;
+  });
+  client.on("ready", () => {
+    trouble = undefined;
+  });
   return {
     client,
-    isCluster: client instanceof Cluster,
+    isCluster: isCluster(client),
+    trouble: () => trouble,
     duplicate: () => {
       const other = client instanceof Cluster ? client.duplicate() : client.duplicate(patient);
       other.on("error", () => undefined);

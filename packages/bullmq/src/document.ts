@@ -1,18 +1,26 @@
 /** A job as it is stored: what BullMQ keeps in its own options, and the document with the rest. */
 import { randomUUID } from "node:crypto";
 import { bounds, InvalidArgumentError, type PreparedJob, retryPresets } from "@jobforge/sdk-ts";
-import { idOfKey } from "./layout.ts";
+import { idOfKey, newId } from "./layout.ts";
 import type { StoredJob } from "./queues.ts";
-import { refuseConcurrencyKey } from "./support.ts";
+import { refuseConcurrencyKey, refuseNotify, refuseOffload } from "./support.ts";
+
+/**
+ * What is stored of a job besides BullMQ's options. The tenant is the name of the BullMQ job, and the priority is
+ * BullMQ's, so that the data of a small job has the 64 bytes that Redis stores without an object for each field.
+ */
+export interface JobDocument extends StoredDocument {
+  readonly tenantId: string;
+  readonly priority: number;
+}
 
 /** The data of a BullMQ job. */
-export interface JobDocument {
-  readonly tenantId: string;
+export interface StoredDocument {
   readonly payload: unknown;
-  /** Ours: higher runs first. */
-  readonly priority: number;
-  /** Differs for each enqueue. It shows which call has created a job whose id several calls share. */
-  readonly enqueue: string;
+  /** Ours, where higher runs first, if it was changed. */
+  readonly priority?: number;
+  /** Differs for each enqueue. It shows which call has created a job whose id several calls share, because of a key. */
+  readonly enqueue?: string;
   readonly subject?: string;
   readonly tags?: readonly string[];
   readonly traceparent?: string;
@@ -33,6 +41,8 @@ export interface EarlierRuns {
   readonly counted: number;
   /** Those that failed or were lost. */
   readonly failures: number;
+  /** Those that were lost in a row, up to the last one. */
+  readonly losses?: number;
 }
 
 /** A job to add to a queue. */
@@ -69,24 +79,27 @@ interface Keys {
   readonly subject?: string;
   readonly concurrency_key?: string;
   readonly traceparent?: string;
+  readonly notify?: object;
 }
 
 /** Turns a prepared job into a job for BullMQ. `id` is for a job without an idempotency key. */
 export function newBullJob(
-  prepared: Pick<PreparedJob, "tenantId" | "type" | "keys"> & { readonly payload: { readonly text: string } },
+  prepared: Pick<PreparedJob, "tenantId" | "type" | "keys" | "offload"> & {
+    readonly payload: { readonly text: string };
+  },
   { maxPriority, id }: { readonly maxPriority?: number | undefined; readonly id?: string | undefined } = {},
 ): NewBullJob {
   const { tenantId, type } = prepared;
   const keys = prepared.keys as Keys;
   refuseConcurrencyKey(keys.concurrency_key);
+  refuseNotify(keys.notify);
+  refuseOffload(prepared.offload);
   const delayMs = delayOf(keys);
   requireUnexpired(keys, delayMs);
   const priority = Math.min(keys.priority ?? 0, maxPriority ?? bounds.priority.max);
   const { idempotency_key: idempotencyKey, dedupe_key: dedupeKey } = keys;
-  const facts: Omit<JobDocument, "payload"> = {
-    tenantId,
-    priority,
-    enqueue: randomUUID(),
+  const facts: Omit<StoredDocument, "payload"> = {
+    ...(idempotencyKey === undefined ? {} : { enqueue: randomUUID() }),
     ...optional("subject", keys.subject),
     ...optional("tags", keys.tags?.length === 0 ? undefined : keys.tags),
     ...optional("traceparent", keys.traceparent),
@@ -95,7 +108,7 @@ export function newBullJob(
     ...optional("dedupeKey", dedupeKey),
   };
   return {
-    id: idempotencyKey === undefined ? (id ?? randomUUID()) : idOfKey(tenantId, type, idempotencyKey),
+    id: idempotencyKey === undefined ? (id ?? newId()) : idOfKey(tenantId, type, idempotencyKey),
     type,
     tenantId,
     data: documentText(facts, prepared.payload.text),
@@ -109,17 +122,18 @@ export function newBullJob(
 }
 
 /** The document as JSON. The payload is JSON already. */
-export function documentText(facts: Omit<JobDocument, "payload">, payload: string): string {
-  return `${JSON.stringify(facts).slice(0, -1)},"payload":${payload}}`;
+export function documentText(facts: Omit<StoredDocument, "payload">, payload: string): string {
+  const text = JSON.stringify(facts);
+  return `${text.slice(0, -1)}${text === "{}" ? "" : ","}"payload":${payload}}`;
 }
 
 /** A new job in the form in which BullMQ adds it. */
 export function toStored(job: NewBullJob): StoredJob {
-  const { id, type, data, maxAttempts, delayMs, dedupeKey, dedupeMode, tenantId } = job;
+  const { id, data, maxAttempts, delayMs, dedupeKey, dedupeMode, tenantId } = job;
   const deduplicationId = dedupeKey === undefined ? undefined : `${tenantId.toLowerCase()}:${dedupeKey}`;
   return {
     id,
-    name: type,
+    name: tenantId,
     data,
     opts: {
       attempts: maxAttempts,
@@ -145,8 +159,9 @@ export function toStored(job: NewBullJob): StoredJob {
   };
 }
 
-export function readDocument({ data }: Pick<StoredJob, "data">): JobDocument {
-  return JSON.parse(data) as JobDocument;
+export function readDocument({ name, data, priority }: StoredJob): JobDocument {
+  const ours = bounds.priority.max + 1 - (priority ?? 0);
+  return { tenantId: name, priority: ours, ...(JSON.parse(data) as StoredDocument) };
 }
 
 /** A job that expires before it is due would never run. */

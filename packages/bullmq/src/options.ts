@@ -1,6 +1,6 @@
 /** The options of a `BullForge`, and the checks of their values. */
 import { InvalidArgumentError, suggest } from "@jobforge/sdk-ts";
-import type { RedisTarget } from "./connection.ts";
+import { isCluster, type RedisTarget } from "./connection.ts";
 import type { Layout } from "./layout.ts";
 
 export interface BullForgeOptions {
@@ -40,7 +40,7 @@ export function forgeSettings(options: BullForgeOptions): ForgeSettings {
     refuse("redis", "is undefined", "Set the environment variable it comes from, such as REDIS_URL.");
   if (typeof prefix !== "string" || !/^[\w.-]{1,100}$/.test(prefix))
     refuse("prefix", "must have 1 to 100 letters, digits, dots, hyphens or underscores");
-  const { groups = Array.isArray(redis) ? clusterGroups : 1 } = options;
+  const { groups = isCluster(redis) ? clusterGroups : 1 } = options;
   requireWhole("groups", groups, 1, 1024);
   requireWhole("leaseMs", leaseMs, 1000, 3_600_000);
   return { redis, layout: { prefix, groups }, leaseMs };

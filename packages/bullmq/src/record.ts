@@ -13,7 +13,12 @@ export interface RunRecord {
   readonly error?: RunError & { readonly attemptedAt: string };
   readonly status?: Extract<JobStatus, "failed" | "dead" | "canceled">;
   readonly reason?: JobEndReason;
+  /** Of all runs together. */
   readonly costCents?: number;
+  /** The last run whose cost is in it. */
+  readonly costAttempt?: number;
+  /** The lost runs before the last run that ended otherwise: they are not in a row with those after it. */
+  readonly lossesBefore?: number;
   /** Whether the last claim ended the job without a run: it was canceled, had expired, or had no attempt left. */
   readonly unstarted?: true;
 }
@@ -22,9 +27,11 @@ export function readRecord(text: string | null | undefined): RunRecord {
   return text === null || text === undefined ? {} : (JSON.parse(text) as RunRecord);
 }
 
-/** The error as the SDK shows it. */
+/** The error as the SDK shows it. Only an error with causes has more to say than its message. */
 export function failureOf({ error }: RunRecord): JobFailure | undefined {
-  return error === undefined ? undefined : { ...error, fullMessage: failureLine(error) };
+  if (error === undefined) return undefined;
+  const fullMessage = failureLine(error);
+  return fullMessage === error.message ? error : { ...error, fullMessage };
 }
 
 /** How often a job was claimed before its current claim, or in all if it is not running. */
@@ -45,4 +52,13 @@ export function countsOf(
     attempts: attempts + job.attemptsStarted - (unstarted ? 1 : 0),
     counted: counted + job.attemptsMade + job.stalledCounter,
   };
+}
+
+/** The runs that were lost in a row, up to now. */
+export function lossesInARow(
+  { stalledCounter }: StoredJob,
+  earlier: EarlierRuns | undefined,
+  { lossesBefore }: RunRecord,
+): number {
+  return stalledCounter + (lossesBefore === undefined ? (earlier?.losses ?? 0) : -lossesBefore);
 }

@@ -18,6 +18,14 @@ export function requireSupported(definition: JobDefinition | undefined): void {
     });
 }
 
+export function refuseNotify(notify: object | undefined): void {
+  if (notify === undefined) return;
+  throw new NotSupportedError("notify is not supported on Redis: webhooks are sent by the database", {
+    field: "notify",
+    hint: "Send the webhook in the handler, or keep this type on Postgres.",
+  });
+}
+
 export function refuseConcurrencyKey(key: string | undefined): void {
   if (key === undefined) return;
   throw new NotSupportedError(
@@ -25,6 +33,17 @@ export function refuseConcurrencyKey(key: string | undefined): void {
     {
       field: "concurrencyKey",
       hint: "Leave it out and limit the worker with maxPerType, or keep this type on Postgres.",
+    },
+  );
+}
+
+export function refuseOffload(offload: boolean | undefined): void {
+  if (offload !== true) return;
+  throw new NotSupportedError(
+    "offload is not supported on Redis: nothing would delete the payload with its job",
+    {
+      field: "offload",
+      hint: "Leave it out, or keep this type on Postgres.",
     },
   );
 }

@@ -1,5 +1,6 @@
 /** Moving jobs between Postgres and Redis: each exactly once, while both run, and after kills at any point. */
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { defineJob, JobForge } from "@jobforge/sdk-ts";
@@ -8,7 +9,7 @@ import { createWorker } from "@jobforge/worker-ts";
 import { afterAll, expect, onTestFinished } from "vitest";
 import { z } from "zod";
 import { test as base } from "../../../test/database.ts";
-import { type RedisServer, startRedis } from "../../../test/redis.ts";
+import { type RedisServer, startRedis, startRedisCluster } from "../../../test/redis.ts";
 import { BullForge, moveToPostgres, moveToRedis, planToPostgres, planToRedis } from "../src/index.ts";
 import { hasRedis, keptLog, newPrefix, startWorker, stopWorkers, T, U } from "./support/work.ts";
 
@@ -119,6 +120,163 @@ test("while workers run on both sides, every job runs exactly once", async ({ db
   await moveToPostgres(postgres, redis, { types, batchSize: 20 });
   await expect.poll(() => ran.length, { timeout: 40_000 }).toBe(300);
   expect(ran.toSorted((a, b) => a - b)).toEqual(jobs.map(({ input }) => input.n));
+});
+
+test("of several moves at once the last one goes on, and every job runs once", { timeout: 120_000 }, async ({
+  db,
+}) => {
+  const { postgres, redis } = await openBoth(db);
+  const ran: number[] = [];
+  const handler = moved.handle(async ({ n }) => void ran.push(n));
+  const jobs = Array.from({ length: 200 }, (_, n) => ({ job: moved, input: { n } }));
+  await postgres.enqueueMany(jobs, { tenantId: T });
+  const options = { types, batchSize: 10 };
+  for (const move of [moveToRedis, moveToPostgres]) {
+    const ends = await Promise.allSettled([1, 2, 3].map(() => move(postgres, redis, options)));
+    for (const end of ends)
+      if (end.status === "rejected") expect(String(end.reason)).toContain("another move of these types");
+    expect(ends.some(({ status }) => status === "fulfilled")).toBe(true);
+    await move(postgres, redis, options);
+  }
+  expect(await planToRedis(postgres, { types })).toEqual({ jobs: 200, left: 0 });
+  await createWorker(postgres, { logger: keptLog().logger, handlers: [handler] }).tick({ limit: 1000 });
+  expect(ran.toSorted((a, b) => a - b)).toEqual(jobs.map(({ input }) => input.n));
+});
+
+/** The database, with something that happens when it has done a step of a move. */
+function afterStep(
+  { transport }: JobForge,
+  step: string,
+  act: () => Promise<unknown>,
+): Pick<JobForge, "transport"> {
+  return {
+    transport: {
+      ...transport,
+      close: () => transport.close(),
+      call: async (name, args, options) => {
+        const result = await transport.call<never>(name, args, options);
+        if ((args as { p_step?: string }).p_step === step) await act();
+        return result;
+      },
+    },
+  };
+}
+
+test("a job that is canceled in Redis does not run after it has moved back", async ({ db }) => {
+  const { postgres, redis } = await openBoth(db);
+  const before = await redis.enqueue(moved, { n: 1 }, { tenantId: T });
+  const meanwhile = await redis.enqueue(moved, { n: 2 }, { tenantId: T });
+  await before.cancel();
+  // The second one is canceled when the database has read it, and Redis has not let it go.
+  let isCanceled = false;
+  const racing = afterStep(postgres, "receive", async () => {
+    if (!isCanceled) await meanwhile.cancel();
+    isCanceled = true;
+  });
+  expect(await moveToPostgres(racing, redis, { types })).toEqual({ moved: 2 });
+  expect(await db.query("select status::text, reason from jobforge_jobs")).toEqual([
+    { status: "canceled", reason: "canceled" },
+    { status: "canceled", reason: "canceled" },
+  ]);
+});
+
+test("a job that an enqueue replaces while it moves back keeps the newer payload", async ({ db }) => {
+  const { postgres, redis } = await openBoth(db);
+  const options = { tenantId: T, dedupeKey: "d", dedupeMode: "replace" } as const;
+  const job = await redis.enqueue(moved, { n: 1 }, options);
+  let isReplaced = false;
+  const racing = afterStep(postgres, "receive", async () => {
+    if (!isReplaced)
+      expect(await redis.enqueue(moved, { n: 2 }, options)).toMatchObject({ outcome: "replaced" });
+    isReplaced = true;
+  });
+  expect(await moveToPostgres(racing, redis, { types })).toEqual({ moved: 1 });
+  expect(await db.query("select id, payload from jobforge_jobs")).toEqual([
+    { id: job.id, payload: { n: 2 } },
+  ]);
+});
+
+test("jobs move back in the order in which they would have run", async ({ db }) => {
+  const { postgres, redis } = await openBoth(db);
+  const numbers = Array.from({ length: 40 }, (_, n) => n);
+  await redis.enqueueMany(
+    numbers.map((n) => ({ job: moved, input: { n }, priority: n < 20 ? 0 : 1 })),
+    { tenantId: T },
+  );
+  await moveToPostgres(postgres, redis, { types, batchSize: 7 });
+  const order = "select (payload ->> 'n')::int as n from jobforge.queue order by rank, run_at, seq";
+  expect((await db.query<{ n: number }>(order)).map(({ n }) => n)).toEqual([
+    ...numbers.slice(20),
+    ...numbers.slice(0, 20),
+  ]);
+});
+
+test("a key that is used again in Redis leads to the job that has run in Postgres", async ({ db }) => {
+  const { postgres, redis } = await openBoth(db);
+  const handler = moved.handle(async () => undefined);
+  for (const times of [1, 2]) {
+    const job = await redis.enqueue(moved, { n: times }, { tenantId: T, idempotencyKey: "k" });
+    expect(job.outcome).toBe("created");
+    await moveToPostgres(postgres, redis, { types });
+    await createWorker(postgres, { logger: keptLog().logger, handlers: [handler] }).tick();
+  }
+  expect(await db.query("select status::text, payload, id from jobforge_jobs")).toMatchObject([
+    { status: "succeeded", payload: { n: 1 } },
+  ]);
+});
+
+test("a moved job leaves nothing behind in Redis, neither when it returns nor when it has ended", async ({
+  db,
+}) => {
+  const { postgres, redis } = await openBoth(db);
+  const { client } = redis.connection;
+  const keys = async (): Promise<string[]> => await client.keys(`{${redis.queues.layout.prefix}}:*jf:key:*`);
+  await postgres.enqueue(moved, { n: 1 }, { tenantId: T, idempotencyKey: "k" });
+  await moveToRedis(postgres, redis, { types });
+  expect(await keys()).toHaveLength(1);
+  await moveToPostgres(postgres, redis, { types });
+  expect(await keys()).toEqual([]);
+  await moveToRedis(postgres, redis, { types });
+  await startWorker(redis, { handlers: [moved.handle(async () => undefined)] });
+  const [key = ""] = await keys();
+  await expect.poll(() => client.pttl(key)).toBeGreaterThan(0);
+});
+
+test("jobs whose end a webhook tells of, and jobs with durable steps, stay in Postgres", async ({ db }) => {
+  const { postgres, redis } = await openBoth(db);
+  await postgres.enqueue(moved, { n: 1 }, { tenantId: T });
+  const durable = moved.handle(async (_input, job) => {
+    await job.step("once", () => 1);
+    throw new Error("later");
+  });
+  await createWorker(postgres, { logger: keptLog().logger, handlers: [durable] }).tick({ limit: 1 });
+  await postgres.enqueue(moved, { n: 2 }, { tenantId: T, notify: { url: "https://example.com/done" } });
+  await postgres.enqueue(moved, { n: 3 }, { tenantId: T });
+  const plan = await planToRedis(postgres, { types });
+  expect(plan).toEqual({ jobs: 1, left: 2 });
+  expect(await moveToRedis(postgres, redis, { types })).toEqual({ moved: 1 });
+});
+
+test("jobs move to a Redis Cluster and back", { timeout: 120_000 }, async ({ db }) => {
+  await using cluster = await startRedisCluster();
+  const postgres = new JobForge({ database: db.url });
+  const redis = new BullForge({ redis: cluster.urls, prefix: newPrefix(), groups: 8 });
+  onTestFinished(async () => {
+    await Promise.all([redis.close(), postgres.close()]);
+  });
+  const tenants = [T, U, ...Array.from({ length: 10 }, () => randomUUID())];
+  for (const [n, tenantId] of tenants.entries())
+    await postgres.enqueue(
+      moved,
+      { n },
+      { tenantId, idempotencyKey: "k", dedupeKey: "d", delayMs: n * 1000 },
+    );
+  const facts = "select id, tenant_id, payload, idempotency_key, dedupe_key from jobforge_jobs order by id";
+  const before = await db.query(facts);
+  expect(await moveToRedis(postgres, redis, { types, batchSize: 5 })).toEqual({ moved: tenants.length });
+  expect(await planToPostgres(redis, { types })).toEqual({ jobs: tenants.length, left: 0 });
+  expect(await moveToPostgres(postgres, redis, { types, batchSize: 5 })).toEqual({ moved: tenants.length });
+  expect(await db.query(facts)).toEqual(before);
 });
 
 test("a move that fails before or after any of its calls goes on from there", { timeout: 120_000 }, async ({

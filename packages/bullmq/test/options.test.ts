@@ -209,6 +209,22 @@ const enqueues: Names<EnqueueOptions> = {
     const parent = await runOne(forge, plain, async (_input, { enqueue }) => enqueue(plain, {}, options));
     expect(parent).toMatchObject({ status: "dead", error: { name: "NotSupportedError" } });
   },
+  notify: async (forge) => {
+    const refusal = expect.objectContaining({ name: "NotSupportedError", field: "notify" });
+    const options = { notify: { url: "https://example.com/done" } };
+    await expect(forge.enqueue(plain, {}, { tenantId: T, ...options })).rejects.toEqual(refusal);
+    const parent = await runOne(forge, plain, async (_input, { enqueue }) => enqueue(plain, {}, options));
+    expect(parent).toMatchObject({ status: "dead", error: { name: "NotSupportedError" } });
+  },
+  offload: async (forge) => {
+    const refusal = expect.objectContaining({ name: "NotSupportedError", field: "offload" });
+    const options = { offload: true };
+    await expect(forge.enqueue(plain, {}, { tenantId: T, ...options })).rejects.toEqual(refusal);
+    const jobs = [{ job: plain, input: {}, ...options }];
+    await expect(forge.enqueueMany(jobs, { tenantId: T })).rejects.toEqual(refusal);
+    const parent = await runOne(forge, plain, async (_input, { enqueue }) => enqueue(plain, {}, options));
+    expect(parent).toMatchObject({ status: "dead", error: { name: "NotSupportedError" } });
+  },
   traceparent: async (forge) => {
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     expect(await stored(forge, plain, { traceparent })).toMatchObject({ traceparent });
@@ -304,6 +320,8 @@ const workers: Names<WorkerOptions> = {
     await foundByWorker(forge, { listen: true });
     expect(await connections(forge)).toBeGreaterThan(before);
   },
+  // Redis hands nothing over, so the option changes nothing.
+  handOff: (forge) => foundByWorker(forge, { handOff: false }),
   pollMs: (forge) => foundByWorker(forge, { listen: false, pollMs: 20 }),
   heartbeatMs: async (forge) => {
     const handlers = [plain.handle(returnsOne)];
@@ -356,6 +374,7 @@ const workers: Names<WorkerOptions> = {
     expect(called.toSorted()).toEqual(["dead", "failure"]);
   },
   sync: (forge) => refusedWorkerOption(forge, { sync: true }, "sync"),
+  offload: (forge) => refusedWorkerOption(forge, { offload: true }, "offload"),
   appVersion: (forge) => refusedWorkerOption(forge, { appVersion: "1" }, "appVersion"),
   middleware: async (forge) => {
     const job = await forge.enqueue(plain, {}, { tenantId: T });
@@ -412,6 +431,7 @@ const context: Names<JobContext> = {
     status: "queued",
     lastError: "later",
   }),
+  holdKey: becomes(({ holdKey }) => holdKey(hour), refusedCall),
   nextRun: becomes(({ nextRun }) => nextRun(hour), refusedCall),
   cost: becomes(({ cost }) => cost(7), { status: "succeeded", costCents: 7 }),
   enqueue: async (forge) => {
@@ -424,9 +444,12 @@ const context: Names<JobContext> = {
   stepIn: becomes(({ stepIn }) => stepIn("a", async () => 1), refusedCall),
   sleep: becomes(({ sleep }) => sleep(1), refusedCall),
   waitFor: becomes(({ waitFor }) => waitFor("a"), refusedCall),
-  call: sees(({ call }) => call(plain, {}).job.type, "plain"),
+  call: sees(({ call }) => call(plain, {}).definition.type, "plain"),
   run: becomes(({ run }) => run(plain, {}), refusedCall),
   all: becomes(({ all, call }) => all([call(plain, {})]), refusedCall),
+  addSteps: becomes(({ addSteps }) => addSteps(() => undefined), refusedCall),
+  addStepsNow: becomes(({ addStepsNow }) => addStepsNow(() => undefined), refusedCall),
+  results: becomes(({ results }) => results(plain, "a"), refusedCall),
   version: becomes(({ version }) => version("a"), refusedCall),
   saga: becomes(({ saga }) => saga(async () => 1), refusedCall),
 };

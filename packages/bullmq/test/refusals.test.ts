@@ -1,8 +1,11 @@
 /** What Redis cannot do is refused where it would be silently wrong. */
-import { defineJob, InvalidArgumentError, NotSupportedError } from "@jobforge/sdk-ts";
-import { expect } from "vitest";
+import { readFile } from "node:fs/promises";
+import { ConnectionError, defineJob, InvalidArgumentError, NotSupportedError } from "@jobforge/sdk-ts";
+import { Cluster } from "ioredis";
+import { expect, onTestFinished } from "vitest";
+import { startRedisCluster } from "../../../test/redis.ts";
 import { BullForge, createBullWorker } from "../src/index.ts";
-import { anotherForge, startWorker, T, test } from "./support/work.ts";
+import { anotherForge, newPrefix, startWorker, T, test } from "./support/work.ts";
 
 const plain = defineJob({ type: "plain" });
 const handlers = [plain.handle(async () => 1)];
@@ -61,6 +64,62 @@ test.for([
 ] as const)("an invalid option is refused by its name: %s", ([field, options]) => {
   expect(() => new BullForge(options as never)).toThrow(InvalidArgumentError);
   expect(() => new BullForge(options as never)).toThrow(field);
+});
+
+test("the guide names all that is refused", async () => {
+  const page = await readFile(new URL("../../../docs/guides/redis.md", import.meta.url), "utf8");
+  const options = [
+    "concurrencyKey",
+    "notify",
+    "offload",
+    "keepLogs",
+    "auditAction",
+    "tenantId",
+    "sync",
+    "appVersion",
+  ];
+  const members = ["step", "stepIn", "sleep", "waitFor", "run", "all", "version", "saga"];
+  const calls = ["transaction", "holdKey", "nextRun", "results", "step"].map((name) => `job.${name}()`);
+  for (const name of [...options, ...members.slice(1), ...calls]) expect(page, name).toContain(`\`${name}\``);
+});
+
+test("a client of a cluster gets as many groups as a list of URLs", async () => {
+  const client = new Cluster([{ host: "127.0.0.1", port: 1 }], { lazyConnect: true });
+  onTestFinished(() => client.disconnect());
+  expect(new BullForge({ redis: client }).queues.layout.groups).toBe(16);
+});
+
+test("the URL of one node of a cluster is refused", { timeout: 120_000 }, async () => {
+  await using cluster = await startRedisCluster();
+  // One of three nodes has the slot of this prefix.
+  const prefix = newPrefix();
+  const results = await Promise.allSettled(
+    cluster.masters.map(({ url }) => anotherForge({ redis: url, prefix }).ready()),
+  );
+  const refused = results.filter(({ status }) => status === "rejected");
+  expect(refused).toHaveLength(2);
+  for (const each of refused)
+    expect(each).toMatchObject({
+      reason: { field: "redis", hint: expect.stringContaining("several nodes") },
+    });
+});
+
+test("a Redis whose memory is full refuses the enqueue, and keeps no part of a job", async ({
+  redis,
+  forge,
+}) => {
+  await forge.ready();
+  const { client } = forge.connection;
+  await client.config("SET", "maxmemory", "1");
+  const many = Array.from({ length: 3 }, () => ({ job: plain, input: {} }));
+  try {
+    await expect(forge.enqueueMany(many, { tenantId: T })).rejects.toThrow(ConnectionError);
+    await expect(forge.enqueue(plain, {}, { tenantId: T })).rejects.toThrow("OOM");
+  } finally {
+    await client.config("SET", "maxmemory", "0");
+  }
+  expect(await redis.say(`EXISTS ${forge.queues.of("plain", T).store.toKey("prioritized")}`)).toBe(":0");
+  expect(await (await forge.enqueue(plain, {}, { tenantId: T })).get()).toMatchObject({ status: "queued" });
 });
 
 test("secrets in errors are not stored", async ({ forge }) => {

@@ -111,6 +111,10 @@ function reasonFor(code: string | undefined, message: string, address: string): 
   if (code === "ECONNREFUSED") return [`nothing listens on ${address}.`, checkUrl];
   if (/timeout|ETIMEDOUT/.test(`${code} ${message}`))
     return [`${address} did not respond in time.`, `${checkUrl} A firewall may drop the connection.`];
+  if (/\bSSL\b|certificate/i.test(message))
+    return [message, "Check sslmode and sslrootcert in the database URL."];
+  if (message.includes("pg_hba.conf") && message.includes("no encryption"))
+    return [message, "If the server requires TLS, add ?sslmode=require to the database URL."];
   if (message.startsWith("SASL"))
     return [`the login failed: ${message.replace(/^SASL: ([A-Z-]+: )?/, "")}`, checkUrl];
   return [message, checkUrl];

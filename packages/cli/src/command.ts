@@ -56,6 +56,29 @@ export function commandNamed(program: Command, args: readonly string[]): string 
   return names.join(" ");
 }
 
+/**
+ * Returns the arguments with `--help` in place of `help`, so that `help jobs list` shows what `jobs list --help` does.
+ * A command that does not exist has no help: the help of its group would hide the mistake.
+ */
+export function helpAsOption(program: Command, args: readonly string[]): readonly string[] {
+  let current = program;
+  for (const [index, word] of args.entries()) {
+    if (current.commands.length === 0 || word.startsWith("-")) break;
+    if (word === "help") {
+      const named = args.slice(index + 1).filter((each) => each !== "help" && !isHelp(each));
+      return helpAsOption(program, [...args.slice(0, index), ...named, "--help"]);
+    }
+    const next = current.commands.find((each) => each.name() === word);
+    if (next === undefined) return args.filter((each) => !isHelp(each));
+    current = next;
+  }
+  return args;
+}
+
+function isHelp(word: string): boolean {
+  return word === "--help" || word === "-h";
+}
+
 /** Adds the options of a command that needs a database. */
 export function onDatabase(command: Command): Command {
   return command

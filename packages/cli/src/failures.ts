@@ -39,6 +39,16 @@ export class CommandError extends Error {
   }
 }
 
+/** A Redis does not respond. */
+export class NoRedisError extends Error {
+  override readonly name: string = "NoRedisError";
+  readonly hint: string;
+  constructor(reason: unknown, hint: string) {
+    super(`No connection to Redis: ${messageOf(reason)}`, { cause: reason });
+    this.hint = hint;
+  }
+}
+
 export interface Failure {
   readonly name: string;
   readonly message: string;
@@ -79,6 +89,9 @@ export function explainFailure(error: unknown, command = "jobforge"): Failure {
   if (error instanceof MigrationError || error instanceof CommandError) {
     return { name: error.code, message: error.message, hint: error.hint, exitCode: exitCodes.failed };
   }
+  if (error instanceof NoRedisError) {
+    return { name: "no_redis", message: error.message, hint: error.hint, exitCode: exitCodes.noConnection };
+  }
   if (isConnectionTrouble(error)) return noConnection(error);
   if (error instanceof NotInstalledError || notInstalledCodes.has(codeOf(error) ?? "")) {
     return {
@@ -100,11 +113,19 @@ export function explainFailure(error: unknown, command = "jobforge"): Failure {
     return {
       name: error.kind ?? "failed",
       message: error.message,
-      hint: (error.hint ?? "").replaceAll("jobforge_ensure_schedule", "jobforge schedules add"),
+      hint: inCommands(error.hint ?? ""),
       exitCode: exitCodeOf(error),
     };
   }
   return { name: "failed", message: messageOf(error), hint: "", exitCode: exitCodes.failed };
+}
+
+/** Hints of the kernel name functions. People who type commands need those. */
+function inCommands(hint: string): string {
+  return hint.replace(
+    /^jobforge_list_webhook_endpoints .*/,
+    "Pass its --tenant. To list endpoints: jobforge webhooks list --tenant ID",
+  );
 }
 
 function exitCodeOf(error: JobForgeError): number {

@@ -25,6 +25,12 @@ export function asTyped(text: string, cli: Caller): string {
   return typed === "jobforge" ? text : text.replaceAll(suggested, () => `${typed} `);
 }
 
+/** Returns a help text with its usage and its examples as they can be typed here. The other lines are wrapped. */
+export function helpAsTyped(text: string, cli: Caller): string {
+  const typed = invocation(cli);
+  return text.replaceAll(/^(Usage: |Run | {2})jobforge(?= )/gm, (_, before: string) => `${before}${typed}`);
+}
+
 /** Package managers put the folders `node_modules/.bin` on the PATH of the programs that they start. */
 function isOnPath(path: string): boolean {
   return path

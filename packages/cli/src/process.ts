@@ -1,5 +1,6 @@
 /** The parts of the process that a command uses. Tests pass their own. */
 import { once } from "node:events";
+import { onShellGone } from "./orphan.ts";
 
 export interface OutputStream {
   /** Returns false if the writer should wait for the event `drain`. */
@@ -25,8 +26,8 @@ export interface CliProcess {
 const endings = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * Returns a signal that is aborted by Ctrl-C, SIGTERM, a closed terminal, or the signal that a test passed. Dispose of
- * it to remove the signal handlers.
+ * Returns a signal that is aborted by Ctrl-C, SIGTERM, a closed terminal, the end of npm's shell, or the signal that a
+ * test passed. Dispose of it to remove the signal handlers.
  */
 export function interruption(cli: CliProcess): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController();
@@ -34,11 +35,13 @@ export function interruption(cli: CliProcess): Disposable & { readonly signal: A
   if (cli.signal?.aborted) abort();
   cli.signal?.addEventListener("abort", abort, { once: true });
   for (const name of endings) process.on(name, abort);
+  const shell = onShellGone(cli.env, abort);
   return {
     signal: controller.signal,
     [Symbol.dispose]: () => {
       cli.signal?.removeEventListener("abort", abort);
       for (const name of endings) process.off(name, abort);
+      shell[Symbol.dispose]();
     },
   };
 }

@@ -23,9 +23,11 @@ import { tokenCommands } from "./commands/token.ts";
 import { typesCommands } from "./commands/types.ts";
 import { urlCommand } from "./commands/url.ts";
 import { usageCommand } from "./commands/usage.ts";
+import { webhooksCommands } from "./commands/webhooks.ts";
 import { tickCommand, workerCommand } from "./commands/worker.ts";
 import { workersCommand } from "./commands/workers.ts";
 import { workflowsCommands } from "./commands/workflows.ts";
+import { helpAsTyped } from "./invocation.ts";
 
 const commands: readonly ((program: Command, cli: Cli) => void)[] = [
   devCommand,
@@ -40,6 +42,7 @@ const commands: readonly ((program: Command, cli: Cli) => void)[] = [
   deadCommands,
   schedulesCommands,
   workflowsCommands,
+  webhooksCommands,
   typesCommands,
   policiesCommands,
   limitsCommands,
@@ -62,12 +65,12 @@ export function createProgram(cli: Cli): Command {
     .version(version, "-v, --version", "show the version")
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => void stdout.write(text),
-      writeErr: (text) => void stdout.write(text),
+      writeOut: (text) => void stdout.write(helpAsTyped(text, cli.process)),
+      writeErr: (text) => void stdout.write(helpAsTyped(text, cli.process)),
       // Errors are thrown, and runCli reports them.
       outputError: () => undefined,
-      getOutHelpWidth: () => stdout.columns ?? 100,
-      getErrHelpWidth: () => stdout.columns ?? 100,
+      getOutHelpWidth: () => stdout.columns || 100,
+      getErrHelpWidth: () => stdout.columns || 100,
     })
     .addHelpText(
       "after",

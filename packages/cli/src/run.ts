@@ -1,6 +1,6 @@
 /** The `jobforge` command. Exit codes: 0 ok, 1 failed or problem found, 2 usage, 3 no connection, 4 not found. */
 import { CommanderError } from "commander";
-import { type Cli, commandNamed } from "./command.ts";
+import { type Cli, commandNamed, helpAsOption } from "./command.ts";
 import { exitCodes, explainFailure } from "./failures.ts";
 import { asTyped } from "./invocation.ts";
 import { shownOn } from "./output/terminal.ts";
@@ -11,7 +11,7 @@ export async function runCli(args: readonly string[], process: CliProcess): Prom
   const cli: Cli = { process, exitCode: exitCodes.ok };
   const program = createProgram(cli);
   try {
-    await program.parseAsync(args, { from: "user" });
+    await program.parseAsync(helpAsOption(program, args), { from: "user" });
     return cli.exitCode;
   } catch (error) {
     const shown = helpShown(error);

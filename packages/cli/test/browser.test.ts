@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { globalTenant } from "@jobforge/sdk-ts";
 import { describe, expect } from "vitest";
 import { complaintsOf, hasBrowser, launchBrowser } from "../../../test/browser.ts";
+import { lists } from "../../dashboard/test/support/pages.ts";
 import { startNode } from "./child.ts";
 import { repository } from "./files.ts";
 import { test } from "./support.ts";
@@ -25,11 +26,23 @@ describe.skipIf(!hasBrowser)("in a browser", () => {
     // The token is a cookie now, which no script can read, and no longer in the address.
     expect(page.url()).toBe(`${url}/`);
     expect(await page.evaluate("document.cookie")).toBe("");
-    await page.goto(`${url}/jobs`);
-    for (const type of ["demo.greet", "demo.broken", "demo.refused"])
-      await page.getByRole("link", { name: type }).first().waitFor();
+    const types = ["demo.greet", "demo.broken", "demo.refused"];
+    await page.goto(`${url}/jobs?${types.map((type) => `type=${type}`).join("&")}`);
+    for (const type of types) await page.getByRole("link", { name: type }).first().waitFor();
     await page.getByText("Live", { exact: true }).waitFor();
 
+    // Every page has something to show soon, and shows it by itself: a page that is empty is not loaded again.
+    for (const { path, empty } of lists) {
+      await page.goto(url + path);
+      await page.locator("main h1").waitFor();
+      if (empty === undefined) continue;
+      const text = async (): Promise<string> => (await page.locator("main").textContent()) ?? "";
+      await page.locator("main [aria-busy=true]").first().waitFor({ state: "detached" });
+      await expect.poll(text, { message: path, timeout: 30_000 }).not.toMatch(empty);
+    }
+
+    await page.goto(`${url}/jobs?type=demo.greet`);
+    await page.getByText("Live", { exact: true }).waitFor();
     // A new job is announced without reloading the page.
     await page.evaluate("globalThis.isTheSame = true");
     await enqueue(url, token, "demo.greet", { name: "the browser" });

@@ -75,7 +75,19 @@ describe("the message says what to do", () => {
 
   test("if nothing listens, or the server does not support TLS", async ({ db }) => {
     expect(await stats("postgres://me@127.0.0.1:1/app")).toContain("nothing listens on 127.0.0.1:1");
-    expect(await stats(`${db.url}?sslmode=verify-full`)).toContain("does not support SSL");
+    const tls = await stats(`${db.url}?sslmode=verify-full`);
+    expect(tls).toContain("does not support SSL");
+    expect(tls).toContain("Check sslmode and sslrootcert in the database URL.");
+  });
+
+  test("if DATABASE_URL names a server that no longer runs, and dev has one of its own", async () => {
+    const { exitCode, stderr } = await run(["dev"], { DATABASE_URL: "postgres://me@127.0.0.1:1/app" });
+    expect(exitCode).toBe(3);
+    expect(stderr).toContain("nothing listens on 127.0.0.1:1");
+    expect(stderr).toContain("unset DATABASE_URL to run the embedded database.");
+    const given = await run(["dev", "--database-url", "postgres://me@127.0.0.1:1/app"]);
+    expect(given.exitCode).toBe(3);
+    expect(given.stderr).toContain("Check --database-url");
   });
 
   test("if something else than Postgres listens", async () => {

@@ -146,6 +146,16 @@ describe("jobforge doctor", () => {
     expect(stdout).toContain("1 problem, 0 warnings, 0 skipped");
   });
 
+  test("says how jobs of connectors are run", async ({ db }) => {
+    await healthy(db);
+    await db.query("select jobforge_enqueue_job($1, 'connector.http.request')", [T]);
+    const only = await run(["doctor"], { DATABASE_URL: db.url });
+    expect(only.stdout).toContain("→ Start the connectors: jobforge worker --connectors, or cancel");
+    await db.query("select jobforge_enqueue_job($1, 'invoice.print')", [T]);
+    const both = await run(["doctor"], { DATABASE_URL: db.url });
+    expect(both.stdout).toContain("→ Start a worker with a handler, and with --connectors, or cancel");
+  });
+
   test("new shelves of the archive are not drift", async ({ db }) => {
     await healthy(db);
     await db.query(`select jobforge_set_policy('a', '{"retention_days": 7}')`);

@@ -45,5 +45,5 @@ test("other commands work without it, and dev says what to install", async ({ db
   expect(nowhere.stderr()).toContain("No database is given");
   const dev = startJobforge(["dev"], { cwd: folder.path, env });
   expect(await dev.ended).toMatchObject({ code: 1 });
-  expect(dev.stderr()).toContain("npm install --save-dev @jobforge/embedded");
+  expect(dev.stderr()).toContain("Install the package @jobforge/embedded");
 });

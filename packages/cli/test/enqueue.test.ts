@@ -47,6 +47,13 @@ describe("jobforge enqueue", () => {
     expect(await json(["enqueue", "mail.send", ...options], db.url)).toMatchObject({ outcome: "existing" });
   });
 
+  test("--in counts on the clock of the database", async ({ db }) => {
+    await run(["enqueue", "mail.send", "--in", "2h"], { DATABASE_URL: db.urlAt("3 days") });
+    const days =
+      "run_at between now() + interval '73 hours 59 minutes' and now() + interval '74 hours 1 minute'";
+    expect(await db.value(`select ${days} from jobforge_jobs`)).toBe(true);
+  });
+
   test("reads the payload from a file or from a pipe", async ({ db }) => {
     await using folder = await temporaryFolder();
     const file = join(folder.path, "payload.json");
@@ -101,12 +108,15 @@ describe("jobforge enqueue", () => {
     [["enqueue", "a", "{no json"], 2, "The payload is not valid JSON"],
     [["enqueue", "a", "@/no/such/file"], 4, "The file /no/such/file cannot be read: it does not exist."],
     [["enqueue", "a", "@/"], 4, "The file / cannot be read: it is a directory."],
+    [["enqueue", "a", "--delay", "5s"], 2, "Use --in 5s."],
     [["enqueue", "a", "--in", "soon"], 2, '"soon" is not a valid time span'],
     [["enqueue", "a", "--in", "1h", "--run-at", "2030-01-01T00:00:00Z"], 2, "not both"],
     [["enqueue", "a", "--tenant", "11111111-1111-4111-8111"], 2, "is not a valid tenant"],
     [["enqueue", "a", "--priority", "high"], 2, "--priority must be a whole number"],
     [["enqueue", ""], 2, "type"],
     [["enqueue", "a", "--dedupe-mode", "replace"], 2, "--dedupe-mode replace needs --dedupe-key."],
+    [["enqueue", "a", "--dedupe-mode", "skip"], 2, "--dedupe-mode skip needs --dedupe-key."],
+    [["enqueue", "a", "--payload", "{}"], 2, "Write the payload after the type: '{}'."],
   ])("%j is refused", async ([args, exitCode, message], { db }) => {
     const refused = await run(args, { DATABASE_URL: db.url });
     expect(refused.stderr).toContain(message);

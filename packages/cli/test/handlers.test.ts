@@ -73,6 +73,11 @@ describe("a file that cannot be loaded", () => {
       "Install it: npm install no-such-package",
     ],
     [
+      "a package of JobForge that the project does not reach",
+      { "handlers/bad.js": `import "@jobforge/no-such-package";` },
+      "Install the package @jobforge/no-such-package in this project",
+    ],
+    [
       "a throw",
       { "handlers/bad.js": `import "../lib/x.js";`, "lib/x.js": `\n  throw new Error("boom at import");` },
       "handlers/bad.js cannot be loaded: boom at import (lib/x.js:2:9)",

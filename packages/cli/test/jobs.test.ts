@@ -47,6 +47,10 @@ describe("jobforge jobs list", () => {
     const plain = await run(["jobs", "list"], { ...env, NO_COLOR: "1" }, { terminal: { columns: 200 } });
     expect(plain.stdout).not.toContain("\u001b");
     expect(plain.stdout).toContain("a.type.with.quite.a.long.name");
+    // A terminal that does not know its size, as in many containers.
+    const sizeless = await run(["jobs", "list"], env, { terminal: { columns: 0 } });
+    expect(sizeless.stdout).toContain("a.type.with.quite.a.long.name.indeed");
+    expect(sizeless.stdout).not.toContain("…");
   });
 
   test("--json prints one document with items and a cursor for each page", async ({ db }) => {
@@ -118,7 +122,7 @@ describe("jobforge jobs list", () => {
     );
     const guide = new URL("../../../docs/guides/troubleshooting.md", import.meta.url);
     expect(await readFile(guide, "utf8")).toContain(stderr.replaceAll(role, "shop"));
-    const shown = await run(["types", "list", "--json"], { DATABASE_URL: url });
+    const shown = await run(["workers", "--json"], { DATABASE_URL: url });
     expect(JSON.parse(shown.stderr)).toMatchObject({
       error: { name: "forbidden", hint: expect.stringContaining("jobforge_operator or jobforge_reader") },
     });
@@ -227,6 +231,18 @@ describe("jobforge jobs show", () => {
         { attemptNo: 2, status: "succeeded" },
       ],
     });
+  });
+
+  test("attempts that do not count come on top of those that the job may have", async ({ db }) => {
+    const id = await enqueue(db, "mail.send");
+    await db.query(
+      `select jobforge_settle_jobs('w', jsonb_agg(jsonb_build_object('id', id, 'attempt', attempts, 'status', 'released')))
+       from jobforge_claim_jobs('w')`,
+    );
+    await failOnce(db, "mail.send", "Mailbox full", true);
+    const env = { DATABASE_URL: db.url };
+    expect((await run(["jobs", "show", id], env)).stdout).toMatch(/^attempts +2 of 6 \(1 not counted\)$/m);
+    expect((await run(["jobs", "list"], env)).stdout).toMatch(/mail\.send +queued +2\/6 /);
   });
 
   test("shows what the handler logged, attempt by attempt", async ({ db }) => {

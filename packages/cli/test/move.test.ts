@@ -1,8 +1,10 @@
 /** `jobforge move` on a real Redis: to it and back, what it shows, what it refuses, and what a kill leaves behind. */
 import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
+import { BullForge, createBullWorker } from "@jobforge/bullmq";
 import { defineJob, JobForge } from "@jobforge/sdk-ts";
 import type { TestDatabase } from "@jobforge/testing";
+import { createWorker } from "@jobforge/worker-ts";
 import { afterAll, expect, onTestFinished } from "vitest";
 import { findRedis, type RedisServer, startRedis } from "../../../test/redis.ts";
 import { startJobforge } from "./child.ts";
@@ -12,6 +14,8 @@ const test = base.skipIf((await findRedis()) === undefined);
 const mail = defineJob({ type: "mail.send" });
 const report = defineJob({ type: "report.build" });
 const hour = 3_600_000;
+const quiet = (): void => undefined;
+const silent = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 
 let server: Promise<RedisServer> | undefined;
 afterAll(async () => void (await (await server)?.stop()));
@@ -86,7 +90,7 @@ test("shows its progress in a terminal, and says what it has moved and what stay
   const shown = await run(args, { DATABASE_URL: db.url }, { terminal: {} });
   expect(shown).toMatchObject({ exitCode: 0 });
   expect(shown.stderr).toContain("Moving ████████████████████ 3/3");
-  expect(shown.stdout).toBe("3 jobs moved; 1 stay: runs of schedules, and jobs with a concurrency key\n");
+  expect(shown.stdout).toBe("3 jobs moved; 1 stay, because only Postgres has what they need\n");
 });
 
 test("a caller that names no Redis, or two, learns what to pass", async ({ db }) => {
@@ -95,6 +99,29 @@ test("a caller that names no Redis, or two, learns what to pass", async ({ db })
     const refused = await run(["move", ...target, "--types", "mail.send"], { DATABASE_URL: db.url });
     expect(refused).toMatchObject({ exitCode: 2 });
     expect(refused.stderr).toContain("Pass either --to or --from");
+  }
+});
+
+base("a Redis that does not respond ends the command at once", async ({ db }) => {
+  for (const way of ["--to", "--from"]) {
+    const args = ["move", way, "redis://127.0.0.1:1", "--types", "mail.send", "--dry-run"];
+    const refused = await run(args, { DATABASE_URL: db.url });
+    expect(refused).toMatchObject({ exitCode: 3, stdout: "" });
+    expect(refused.stderr).toContain("No connection to Redis: connect ECONNREFUSED 127.0.0.1:1");
+  }
+});
+
+test("a Redis that refuses the password ends the command at once, and the password is not shown", async ({
+  db,
+}) => {
+  await using locked = await startRedis();
+  await locked.say("CONFIG SET requirepass right");
+  for (const way of ["--to", "--from"]) {
+    const url = locked.url.replace("//", "//:wrong@");
+    const refused = await run(["move", way, url, "--types", "mail.send"], { DATABASE_URL: db.url });
+    expect(refused).toMatchObject({ exitCode: 3, stdout: "" });
+    expect(refused.stderr).toContain("WRONGPASS");
+    expect(refused.stderr).not.toContain("wrong@");
   }
 });
 
@@ -126,3 +153,44 @@ test.for([["--to"], ["--from"]] as const)(
     expect(there.map(({ id }) => id).toSorted()).toEqual(ids.toSorted());
   },
 );
+
+test("while workers run on both sides and a move is killed, every job runs once", {
+  timeout: 240_000,
+}, async ({ db }) => {
+  const { server, place } = await openRedis();
+  const [, prefix = ""] = place;
+  const args = (way: string): string[] => ["move", way, server.url, "--types", "mail.send", ...place];
+  const ran: number[] = [];
+  let begin: () => void = () => undefined;
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  // The first handlers wait for the move, because otherwise the workers might be faster than its process.
+  const handler = mail.handle(async (input) => {
+    await begun;
+    ran.push((input as { n: number }).n);
+  });
+  const jobs = Array.from({ length: 1_500 }, (_, n) => ({ job: mail, input: { n } }));
+  const postgres = forgeOf(db.url);
+  await postgres.enqueueMany(jobs, { tenantId: T });
+  await using redis = new BullForge({ redis: server.url, prefix });
+  const options = { handlers: [handler], concurrency: 1, batchSize: 1, prefetch: 0, logger: silent };
+  await using onPostgres = createWorker(postgres, options);
+  await using onRedis = createBullWorker(redis, options);
+
+  const release = await holdMoves(db);
+  await onPostgres.start();
+  await onRedis.start();
+  const child = startJobforge(args("--to"), { cwd: tmpdir(), env: { DATABASE_URL: db.url } });
+  const held =
+    "select count(*)::int from pg_stat_activity where wait_event = 'advisory' and datname = current_database()";
+  await expect.poll(() => db.value(held), { timeout: 120_000 }).toBe(1);
+  begin();
+  child.process.kill("SIGKILL");
+  await child.ended;
+  await release();
+  await json(args("--to"), db.url);
+  await json(args("--from"), db.url);
+  await expect.poll(() => ran.length, { timeout: 120_000 }).toBe(jobs.length);
+  expect(ran.toSorted((a, b) => a - b)).toEqual(jobs.map(({ input }) => input.n));
+});

@@ -61,6 +61,15 @@ describe("jobforge types", () => {
   });
 });
 
+describe("jobforge workers", () => {
+  test("keeps the names of workers whole in a terminal of 80 columns", async ({ db }) => {
+    const about = { types: ["mail.receipt", "report.build", "connector.http.request"], version: "1.2.3" };
+    await db.query("select jobforge_heartbeat_worker('host-12345-0ce2abd6', $1)", [JSON.stringify(about)]);
+    const { stdout } = await run(["workers"], { DATABASE_URL: db.url }, { terminal: { columns: 80 } });
+    expect(stdout).toMatch(/host-12345-0ce2abd6 .*mail\.receipt, report\.bui/);
+  });
+});
+
 describe("jobforge stats", () => {
   test("shows the totals", async ({ db }) => {
     await populate(db);
@@ -187,6 +196,7 @@ describe("jobforge gates", () => {
       until: null,
       wasPaused: false,
       known: false,
+      auditId: expect.any(Number),
     });
   });
 

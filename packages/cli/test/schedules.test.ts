@@ -1,6 +1,6 @@
 /** Tests of jobforge schedules. */
 import { describe, expect } from "vitest";
-import { json, run, T, test } from "./support.ts";
+import { json, run, T, test, U } from "./support.ts";
 
 const weekly = ["report.build", "weekly"];
 const cron = ["--cron", "0 9 * * mon", "--timezone", "Europe/Berlin"];
@@ -136,6 +136,88 @@ describe("jobforge schedules", () => {
     expect(await run(["schedules", "delete", ...weekly], env)).toMatchObject({ exitCode: 4, stdout: "" });
   });
 
+  test("list finds and orders schedules by what they do", async ({ db }) => {
+    const env = { DATABASE_URL: db.url };
+    const settings = ["--tag", "paid,eu", "--subject", "ada", "--priority", "7", "--max-attempts", "3"];
+    await json(["schedules", "add", "feed", "a-1", "--dynamic", "--first-run", "5m", ...settings], db.url);
+    await json(["schedules", "add", "feed", "b-1", "--every", "1h", "--starts-at", "1m"], db.url);
+    const later = db.urlAt("10 minutes");
+    const keys = async (...options: string[]): Promise<string[]> => {
+      const list = await json<{ items: { key: string }[] }>(["schedules", "list", ...options], later);
+      return list.items.map(({ key }) => key);
+    };
+    expect(await keys("--order", "next_run_at")).toEqual(["b-1", "a-1"]);
+    expect(await keys("--due")).toEqual(["a-1", "b-1"]);
+    expect(await keys("--overdue", "--tag", "eu", "--tag", "paid", "--subject", "ada")).toEqual(["a-1"]);
+    expect(await keys("--key-prefix", "b-")).toEqual(["b-1"]);
+    expect(await keys("--running")).toEqual([]);
+    expect(await json(["schedules", "show", "feed", "a-1"], db.url)).toMatchObject({
+      ...{ priority: 7, maxAttempts: 3, tags: ["paid", "eu"], subject: "ada" },
+    });
+    expect(await json(["schedules", "count"], later)).toMatchObject({
+      items: [{ type: "feed", schedules: 2, enabled: 2, due: 2, overdue: 2, running: 0, failing: 0 }],
+    });
+    expect((await run(["schedules", "count"], env)).stdout).toMatch(/^feed +2 +2 +0 +0 +0 +0$/m);
+    expect(await run(["schedules", "list", "--order", "time"], env)).toMatchObject({ exitCode: 2 });
+  });
+
+  test("update changes what is given, and add can leave a schedule as it is", async ({ db }) => {
+    const env = { DATABASE_URL: db.url };
+    const feed = ["feed", "1"];
+    await json(
+      ["schedules", "add", ...feed, "--dynamic", "--payload", '{"url": "u", "force": false}'],
+      db.url,
+    );
+    await db.query(
+      `select jobforge_complete_job(id, 'w', 'failed', '{"message": "503"}') from jobforge_claim_jobs('w')`,
+    );
+    const changes = ["--merge-payload", '{"force": true}', "--reset-failures", "--next", "2h"];
+    const updated = await run(["schedules", "update", ...feed, ...changes], env);
+    expect(updated).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(updated.stdout).toMatch(/^feed 1 updated; next run in (2h|1h 59m)/);
+    const kept = await json(["schedules", "add", ...feed, "--every", "1h", "--if-missing"], db.url);
+    expect(kept).toMatchObject({
+      ...{ kind: "dynamic", payload: { url: "u", force: true }, consecutiveFailures: 0 },
+      ...{ outcome: "existing", lastError: null },
+    });
+    const other = ["--every", "2h", "--tag", "slow", "--next", "none", "--payload", "{}"];
+    expect(await json(["schedules", "update", ...feed, ...other], db.url)).toMatchObject({
+      ...{ kind: "every", every: "02:00:00", tags: ["slow"], payload: {}, nextRunAt: null },
+    });
+    for (const wrong of [[], ["--every", "5"], ["--merge-payload", "[1]"], ["--next", "soon"]])
+      expect([wrong, await run(["schedules", "update", ...feed, ...wrong], env)]).toMatchObject([
+        wrong,
+        { exitCode: 2, stdout: "" },
+      ]);
+    expect(await run(["schedules", "update", "feed", "2", "--next", "1h"], env)).toMatchObject({
+      exitCode: 4,
+    });
+  });
+
+  test("delete removes the schedules of a tenant that match filters", async ({ db }) => {
+    const env = { DATABASE_URL: db.url };
+    for (const key of ["1", "2", "3"])
+      await json(["schedules", "add", "feed", key, "--every", "1h", "--tenant", T, "--disabled"], db.url);
+    await json(["schedules", "enable", "feed", "3", "--tenant", T], db.url);
+    await json(["schedules", "add", "feed", "1", "--every", "1h", "--disabled"], db.url);
+    const args = ["schedules", "delete", "--disabled", "--tenant", T];
+    const asked = await run(args, env);
+    expect(asked).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("This deletes 2 schedules."),
+    });
+    expect(await run([...args, "--yes"], env)).toEqual({
+      ...{ exitCode: 0, stdout: "2 schedules deleted.\n", stderr: "" },
+    });
+    expect(await json([...args, "--yes"], db.url)).toEqual({ matched: 0, changed: 0 });
+    expect(await db.query("select key from jobforge_schedules order by tenant_id, key")).toEqual([
+      { key: "1" },
+      { key: "3" },
+    ]);
+    for (const wrong of [[], ["feed"], ["feed", "1", "--disabled"], ["--tenant", T]])
+      expect(await run(["schedules", "delete", ...wrong, "--yes"], env)).toMatchObject({ exitCode: 2 });
+  });
+
   test("an interval without a unit is refused with the help of this command", async ({ db }) => {
     expect(await run(["schedules", "add", ...weekly, "--every", "5"], { DATABASE_URL: db.url })).toEqual({
       exitCode: 2,
@@ -177,6 +259,37 @@ describe("jobforge schedules", () => {
     const { exitCode, stderr } = await run(["schedules", "disable", ...weekly], { DATABASE_URL: db.url });
     expect(exitCode).toBe(4);
     expect(stderr).toContain("Create it with jobforge schedules add.");
+  });
+
+  test("a forgotten tenant is named", async ({ db }) => {
+    const env = { DATABASE_URL: db.url };
+    const commands = ["enable", "disable", "run", "next", "delete", "show", "update"];
+    const hints = async (...more: readonly string[]): Promise<ReadonlySet<string | undefined>> => {
+      const seen = new Set<string | undefined>();
+      for (const name of commands) {
+        const change = name === "update" ? ["--next", "0s"] : [];
+        const { exitCode, stderr } = await run(["schedules", name, ...weekly, ...change, ...more], env);
+        expect(exitCode).toBe(4);
+        expect(stderr).toMatch(/no schedule .*weekly/);
+        seen.add(stderr.split("\n")[1]);
+      }
+      return seen;
+    };
+    await json(["schedules", "add", ...weekly, ...cron, "--tenant", T], db.url);
+    await json(["schedules", "add", "report.build", "weekly-2", ...cron, "--tenant", U], db.url);
+    expect([...(await hints())]).toEqual([`Another tenant has one. Pass --tenant ${T}.`]);
+    await json(["schedules", "add", ...weekly, ...cron, "--tenant", U], db.url);
+    await run(["tenants", "set", T, "--label", "org_1"], env);
+    expect([...(await hints())]).toEqual([
+      `2 other tenants have one. Pass --tenant ${T} (org_1), for example.`,
+    ]);
+    const { stdout } = await run(["schedules", "list"], env);
+    expect(stdout).toMatch(/ {2}org_1$/m);
+    expect(stdout).toMatch(new RegExp(` {2}${U}$`, "m"));
+    const third = "33333333-3333-4333-8333-333333333333";
+    await json(["schedules", "add", "report.build", "daily", ...cron], db.url);
+    const { stderr } = await run(["schedules", "show", "report.build", "daily", "--tenant", third], env);
+    expect(stderr).toContain("Another tenant has one. Leave out --tenant.");
   });
 
   test("the exit code tells wrong usage from a missing schedule", async ({ db }) => {

@@ -104,6 +104,13 @@ describe("jobforge limits", () => {
 });
 
 describe("jobforge policies", () => {
+  test("list keeps the types whole in a terminal of 80 columns", async ({ db }) => {
+    const env = { DATABASE_URL: db.url };
+    await json(["policies", "set", "report.monthly.send", "--preset", "patient", "--timeout", "1h"], db.url);
+    const { stdout } = await run(["policies", "list"], env, { terminal: { columns: 80 } });
+    expect(stdout).toMatch(/report\.monthly\.send +5 executions, 30s × 2 .*… +1h/);
+  });
+
   test("set changes what is given, show and list show it, reset removes it", async ({ db }) => {
     const env = { DATABASE_URL: db.url };
     const changes = [

@@ -275,6 +275,9 @@ describe("jobforge dead", () => {
     expect(stderr).toContain("This retries 3 jobs of 2 tenants.");
     expect(await statuses(db)).toEqual({ failed: 1, queued: 3 });
     expect(await run(args, env)).toMatchObject({ exitCode: 4 });
+    const nothing = await run(["dead", "retry"], env);
+    expect(nothing).toMatchObject({ exitCode: 2 });
+    expect(nothing.stderr).toContain("Pass a group of jobs, filters");
   });
 
   test("deletes the jobs of a group, and no others", async ({ db }) => {

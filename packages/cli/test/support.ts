@@ -1,4 +1,7 @@
 /** Runs the command in this process with simulated streams, and returns its output and exit code. */
+import { randomUUID } from "node:crypto";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Readable } from "node:stream";
 import { cloneDatabase, type TestDatabase } from "@jobforge/testing";
 import { inject } from "vitest";
@@ -32,8 +35,8 @@ export interface RunOptions {
   readonly onOutput?: (text: string) => void;
 }
 
-/** A directory without an embedded database. */
-const nowhere = "/nonexistent";
+/** A directory that does not exist. It has a name of its own, because `jobforge dev` makes a master key in it. */
+const nowhere = join(tmpdir(), `jobforge-nowhere-${randomUUID()}`);
 
 export async function run(
   args: readonly string[],

@@ -24,6 +24,8 @@ interface Scene {
   readonly workflow: string;
   /** The id of a workflow that has failed. */
   readonly failed: string;
+  /** The id of an endpoint of the tenant. A delivery to it has failed. */
+  readonly endpoint: string;
 }
 
 interface Example {
@@ -78,12 +80,17 @@ const examples: Readonly<Record<string, Example>> = {
     args: of("schedules", "add", "work", "new", "--every", "1h"),
     shows: /work new created/,
   },
+  "schedules count": { args: of("schedules", "count"), shows: /work +1 +1 +1 +0 +0 +0/ },
   "schedules delete": { args: of("schedules", "delete", "work", "hourly", "--yes"), shows: /: deleted/ },
   "schedules disable": { args: of("schedules", "disable", "work", "hourly"), shows: /: disabled/ },
   "schedules enable": { args: of("schedules", "enable", "work", "hourly"), shows: /next run/ },
   "schedules list": { args: of("schedules", "list"), shows: /work +hourly +every 1h/ },
   "schedules show": { args: of("schedules", "show", "work", "hourly"), shows: /runs +every 1h/ },
   "schedules next": { args: of("schedules", "next", "work", "hourly"), shows: /^20\S+Z +(now|in )/ },
+  "schedules update": {
+    args: of("schedules", "update", "work", "hourly", "--reset-failures"),
+    shows: /work hourly updated; next run/,
+  },
   "schedules run": { args: of("schedules", "run", "work", "hourly"), shows: /run requested/ },
   server: {
     args: of("server", "--port", "0"),
@@ -91,7 +98,8 @@ const examples: Readonly<Record<string, Example>> = {
     until: /Listening|"listening"/,
     env: { JOBFORGE_JWT_SECRET: "a secret of the tests that is long enough" },
   },
-  stats: { args: of("stats"), shows: /1 succeeded; 2 failed or dead/ },
+  stats: { args: of("stats"), shows: /1 succeeded; 3 failed or dead/ },
+  // It needs a Redis, so move.test.ts runs it.
   move: {
     args: () => ["move", "--to", "redis://127.0.0.1:1", "--types", "it", "--dry-run"],
     shows: /jobs? would be moved/,
@@ -118,11 +126,81 @@ const examples: Readonly<Record<string, Example>> = {
   // It handles the signals of this process, so worker.test.ts runs it in a separate process.
   worker: { args: ({ handlers }) => ["worker", handlers, "--id", "w9"], shows: /./, until: /Worker started/ },
   workers: { args: of("workers"), shows: /w1 +alive/ },
+  "webhooks add": {
+    args: of("webhooks", "add", "https://example.com/new", ...tenant),
+    shows: /created/,
+  },
+  "webhooks delete": {
+    args: ({ endpoint }) => ["webhooks", "delete", endpoint, "--yes", ...tenant],
+    shows: /: deleted; queued/,
+  },
+  "webhooks deliveries": {
+    args: ({ endpoint }) => ["webhooks", "deliveries", endpoint, ...tenant],
+    shows: /webhook\.test +failed +1\/12/,
+  },
+  "webhooks disable": {
+    args: ({ endpoint }) => ["webhooks", "disable", endpoint, "--reason", "moves", ...tenant],
+    shows: /: disabled; its deliveries wait\./,
+  },
+  "webhooks enable": {
+    args: ({ endpoint }) => ["webhooks", "enable", endpoint, ...tenant],
+    shows: /: enabled\./,
+  },
+  "webhooks list": { args: of("webhooks", "list", ...tenant), shows: /https:\/\/example\.com\/\S* +enabled/ },
+  "webhooks listen": {
+    args: of("webhooks", "listen", "--port", "0", "--secret", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),
+    shows: /Listening on http:\/\/127\.0\.0\.1:\d+/,
+    until: /Listening|"listening"/,
+  },
+  "webhooks replay": {
+    args: ({ endpoint }) => ["webhooks", "replay", endpoint, "--yes", ...tenant],
+    shows: /^1 delivery sent again\.$/m,
+  },
+  "webhooks rotate": {
+    args: ({ endpoint }) => ["webhooks", "rotate", endpoint, ...tenant],
+    shows: /: version 2 signs; version 1 signs as well, it ends in /,
+  },
+  "webhooks secret": {
+    args: ({ endpoint }) => ["webhooks", "secret", endpoint, ...tenant],
+    shows: /^whsec_\S{44}$/m,
+    env: { JOBFORGE_WEBHOOK_MASTER_KEY: Buffer.alloc(32, 7).toString("base64") },
+  },
+  "webhooks show": {
+    args: ({ endpoint }) => ["webhooks", "show", endpoint, ...tenant],
+    shows: /state +enabled\nevents +job\.succeeded, job\.failed, job\.dead, job\.canceled/,
+  },
+  "webhooks test": {
+    args: ({ endpoint }) => ["webhooks", "test", endpoint, ...tenant],
+    shows: /webhook\.test is queued as the delivery [0-9a-f-]{36}/,
+  },
+  // The example of the libraries of Standard Webhooks.
+  "webhooks verify": {
+    args: of(
+      ...["webhooks", "verify", '{"test": 2432232314}', "--tolerance", "36500d"],
+      ...[
+        "--header",
+        "webhook-id: msg_p5jXN8AQM9LWM0D4loKWxJek",
+        "--header",
+        "webhook-timestamp: 1614265330",
+      ],
+      ...["--header", "webhook-signature: v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="],
+      ...["--secret", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],
+    ),
+    shows: /is authentic\.\nid +msg_p5jX/,
+  },
   "workflows cancel": {
     args: ({ workflow }) => ["workflows", "cancel", workflow, "--reason", "because"],
     shows: /is canceled: 1 queued job canceled/,
   },
+  "workflows explain": {
+    args: ({ workflow }) => ["workflows", "explain", workflow],
+    shows: /waits_for_signal +Step ok[^\n]*\n(.*\n)*blocked +[^\n]*: b/,
+  },
   "workflows list": { args: of("workflows", "list", ...tenant), shows: /flow +running +3/ },
+  "workflows resolve": {
+    args: ({ failed }) => ["workflows", "resolve", failed, "a", '{"by": "hand"}'],
+    shows: /a of [0-9a-f-]+ is succeeded/,
+  },
   "workflows retry": {
     args: ({ failed }) => ["workflows", "retry", failed],
     shows: /: 1 step started again, 0 wait/,
@@ -142,7 +220,7 @@ const examples: Readonly<Record<string, Example>> = {
 };
 
 /** Commands that other files test. */
-const elsewhere = new Set(["url", "worker"]);
+const elsewhere = new Set(["move", "url", "worker"]);
 
 /** Returns the names of all commands, without the groups. */
 function leaves(command: Command, path: readonly string[] = []): string[] {
@@ -207,7 +285,25 @@ async function setUp(
   await db.query(
     "select jobforge_complete_job(id, 'w2', 'failed', p_retry => false) from jobforge_claim_jobs('w2', 10, '{bad}')",
   );
-  return { url: db.url, handlers: join(folder.path, "handlers"), queued, done, dead, key, workflow, failed };
+  const endpoint = await endpointWithDelivery(db, named);
+  const ids = { queued, done, dead, key, workflow, failed, endpoint };
+  return { url: db.url, handlers: join(folder.path, "handlers"), ...ids };
+}
+
+/** Creates an endpoint, and a delivery to it that has failed. */
+async function endpointWithDelivery(db: TestDatabase, named: (text: string) => string): Promise<string> {
+  const id = await db.value<string>(
+    `select jobforge_set_webhook_endpoint($1, jsonb_build_object('url', 'https://example.com/hooks',
+       'description', $2::text, 'headers', jsonb_build_object('x-team', 'blue'))) ->> 'id'`,
+    [T, named("for the shop")],
+  );
+  await db.query("select jobforge_test_webhook_endpoint($1, $2)", [T, id]);
+  await db.query(
+    `select jobforge_complete_job(id, 'w3', 'failed', jsonb_build_object('message', $1::text), p_retry => false)
+     from jobforge_claim_jobs('w3', 10, '{connector.webhook.deliver}')`,
+    [named("no response")],
+  );
+  return id;
 }
 
 const handlers = `import { defineJob } from "@jobforge/sdk-ts";
@@ -292,13 +388,16 @@ describe("no value reaches a terminal as a control sequence:", () => {
 
   test("an export to a file or a pipe is exact", async ({ db }) => {
     await using folder = await projectFolder({ "handlers/it.js": handlers });
-    await setUp(db, folder, hostile);
+    const { endpoint } = await setUp(db, folder, hostile);
     const piped = await run(["jobs", "export"], { DATABASE_URL: db.url });
     const jobs = piped.stdout
       .trim()
       .split("\n")
-      .map((line) => JSON.parse(line) as { subject: string });
-    expect(jobs.map(({ subject }) => subject)).toEqual(jobs.map(() => hostile("someone")));
+      .map((line) => JSON.parse(line) as { type: string; subject: string });
+    const isDelivery = ({ type }: { type: string }) => type === "connector.webhook.deliver";
+    expect(jobs.map(({ subject }) => subject)).toEqual(
+      jobs.map((job) => (isDelivery(job) ? endpoint : hostile("someone"))),
+    );
     const csv = await run(["jobs", "export", "--format", "csv"], { DATABASE_URL: db.url });
     expect(csv.stdout).toContain(hostile("someone"));
   });

@@ -83,6 +83,7 @@ describe("jobforge worker", () => {
     await using project = await projectFolder({
       "policy.json": JSON.stringify({
         allow_cidrs: ["127.0.0.1/32"],
+        allow_http: true,
         secrets: { TOKEN: { hosts: ["127.0.0.1"] } },
       }),
     });
@@ -132,6 +133,27 @@ describe("jobforge worker", () => {
     });
     expect(await wrong.ended).toMatchObject({ code: 2 });
     expect(wrong.stderr()).toContain("JOBFORGE_EGRESS must be public or loopback, not all.");
+  });
+
+  test("refuses a file of secrets that it cannot read, and shows nothing of it", async ({ db }) => {
+    await using project = await projectFolder({
+      "broken.json": '{"a": {"KEY": "t0ken" "B"',
+      "list.json": '["t0ken"]',
+    });
+    const started = async (file: string) => {
+      const env = { DATABASE_URL: db.url, JOBFORGE_SECRETS_FILE: file };
+      const worker = startJobforge(["worker", "--connectors"], { cwd: project.path, env });
+      return { code: (await worker.ended).code, stderr: worker.stderr() };
+    };
+    expect(await started("none.json")).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining("none.json cannot be read: it does not exist"),
+    });
+    for (const file of ["broken.json", "list.json"]) {
+      const { code, stderr } = await started(file);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`The file ${file} does not have the form`)]);
+      expect(stderr).not.toContain("t0ken");
+    }
   });
 
   test("serves its health and metrics on its own port", async ({ db }) => {

@@ -74,3 +74,31 @@ test("a workflow that has ended or does not exist is refused", async ({ db }) =>
     stderr: expect.stringContaining("running, succeeded, failed or canceled"),
   });
 });
+
+test("a step that failed is resolved with a result, or skipped", async ({ db }) => {
+  const env = { DATABASE_URL: db.url };
+  const steps = [
+    { name: "a", type: "t" },
+    { name: "b", type: "t" },
+    { name: "c", type: "t", payload: { got: { $result: "a" } } },
+  ];
+  const started = await run(
+    ["workflows", "start", "flow", JSON.stringify(steps), "--tenant", T, "--json"],
+    env,
+  );
+  const { id } = JSON.parse(started.stdout) as { id: string };
+  await drain(db, () => refuse);
+  const resolved = await run(["workflows", "resolve", id, "a", '{"by": "hand"}'], env);
+  expect(resolved).toMatchObject({ exitCode: 0, stdout: `a of ${id} is succeeded.\n` });
+  const skipped = await run(["workflows", "resolve", id, "b", "--skip", "--json"], env);
+  expect(JSON.parse(skipped.stdout)).toEqual({ id, step: "b", status: "skipped" });
+  const payloads: unknown[] = [];
+  await drain(db, (job) => {
+    payloads.push(job.payload);
+    return succeed(job);
+  });
+  expect(payloads).toEqual([{ got: { by: "hand" } }]);
+  const again = await run(["workflows", "resolve", id, "a"], env);
+  expect(again).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("cannot be resolved") });
+  expect(await run(["workflows", "resolve", id, "b", "1", "--skip"], env)).toMatchObject({ exitCode: 2 });
+});

@@ -3,8 +3,7 @@ import type { ArtifactStore, JobForgeClient, JobHandler } from "@jobforge/sdk-ts
 import { fileStore } from "./artifacts/file-store.ts";
 import { Configurations } from "./configuration.ts";
 import { Agents } from "./egress/agents.ts";
-import { type EgressDocument, type EgressPolicy, egressPolicy } from "./egress/policy.ts";
-import { ConnectorError } from "./errors.ts";
+import { type EgressSource, policies } from "./egress/policies.ts";
 import { httpHandler } from "./http/handler.ts";
 import { builtInReports } from "./reports/built-in.ts";
 import type { ReportDefinition } from "./reports/define-report.ts";
@@ -12,19 +11,14 @@ import { reportHandler } from "./reports/handler.ts";
 import { environmentSecrets, type SecretProvider } from "./secrets/provider.ts";
 import { Secrets } from "./secrets/secrets.ts";
 import type { Surroundings } from "./surroundings.ts";
+import { endpointsOf, type WebhookOptions } from "./webhooks/endpoints.ts";
 import { webhookHandler } from "./webhooks/handler.ts";
-import type { WebhookOptions } from "./webhooks/keys.ts";
-
-/** The operator's policy: one document for all tenants, or a function that returns the document of a tenant. */
-export type EgressSource =
-  | EgressDocument
-  | ((tenantId: string, signal: AbortSignal) => Promise<EgressDocument> | EgressDocument);
 
 export interface ConnectorOptions {
-  /** Reads the configurations of tenants. It is the client of the worker. */
-  readonly forge: Pick<JobForgeClient, "connectors" | "usage" | "jobs"> &
+  /** Reads endpoints, and the configurations and policies of tenants. It is the client of the worker. */
+  readonly forge: Pick<JobForgeClient, "connectors" | "egress" | "usage" | "jobs" | "webhooks"> &
     Partial<Pick<JobForgeClient, "artifacts">>;
-  /** What may be reached in addition to public addresses. Default: nothing. */
+  /** What may be reached in addition to public addresses and to what operators allow in the database. */
   readonly egress?: EgressSource | undefined;
   /** Default: environment variables. See `environmentSecrets`. */
   readonly secrets?: SecretProvider | undefined;
@@ -44,7 +38,7 @@ export function connectors(options: ConnectorOptions): JobHandler[] {
   const { forge, webhooks = {}, reports = [], reader = forge } = options;
   return [
     httpHandler(around),
-    webhookHandler(around, webhooks),
+    webhookHandler(around, { endpoints: endpointsOf(forge), ...webhooks }),
     reportHandler(around.artifacts, [...builtInReports(reader), ...reports]),
   ];
 }
@@ -54,28 +48,12 @@ function surroundings({ forge, egress = {}, secrets, artifacts }: ConnectorOptio
     agents: new Agents(),
     secrets: new Secrets(secrets ?? environmentSecrets()),
     configurations: new Configurations(forge),
-    artifacts: artifacts ?? forge.artifacts?.store ?? fileStore(".jobforge/artifacts"),
-    egressOf: policies(egress),
+    artifacts: kept(forge, artifacts ?? forge.artifacts?.store ?? fileStore(".jobforge/artifacts")),
+    egressOf: policies(forge, egress),
   };
 }
 
-/** A document is read once, at start, so that a mistake in it is found then. */
-function policies(source: EgressSource): Surroundings["egressOf"] {
-  if (typeof source !== "function") {
-    const policy = egressPolicy(source);
-    return async () => policy;
-  }
-  const known = new Map<string, EgressPolicy>();
-  return async (tenantId, signal) => {
-    try {
-      const policy = egressPolicy(await source(tenantId, signal));
-      const kept = known.get(policy.version) ?? policy;
-      if (known.size >= 1000) known.clear();
-      known.set(kept.version, kept);
-      return kept;
-    } catch {
-      signal.throwIfAborted();
-      throw new ConnectorError("config_unavailable", "The egress policy could not be read.", { sent: false });
-    }
-  };
+/** The store, which tells the database what it keeps, so that it is deleted with its job. */
+function kept({ artifacts }: ConnectorOptions["forge"], store: ArtifactStore): ArtifactStore {
+  return artifacts?.keeping(store) ?? store;
 }

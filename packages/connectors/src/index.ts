@@ -11,7 +11,8 @@ export type { ArtifactStore, ListedArtifact, PutOptions, StoredArtifact } from "
 export { fileStore } from "./artifacts/file-store.ts";
 export { type OpenStoreOptions, openStore } from "./artifacts/open-store.ts";
 export { type S3Options, s3Store } from "./artifacts/s3-store.ts";
-export { type ConnectorOptions, connectors, type EgressSource } from "./connectors.ts";
+export { type ConnectorOptions, connectors } from "./connectors.ts";
+export type { EgressSource } from "./egress/policies.ts";
 export { type EgressDocument, loopbackEgress } from "./egress/policy.ts";
 export { ConnectorError, type ConnectorErrorCode, type FailureDetails } from "./errors.ts";
 export { type HttpResult, httpRequest } from "./http/definition.ts";
@@ -30,5 +31,15 @@ export {
   type SecretReference,
 } from "./secrets/provider.ts";
 export { type WebhookResult, webhookDeliver, webhookRetry } from "./webhooks/definition.ts";
-export { readMasterKey, type WebhookEndpoint, type WebhookOptions } from "./webhooks/keys.ts";
+export {
+  type DeliveryEndpoint,
+  type EndpointFinder,
+  endpointKeys,
+  type MasterKeys,
+  masterKeysOf,
+  type ReceiverSecret,
+  readMasterKey,
+  type WebhookOptions,
+  webhookSecrets,
+} from "./webhooks/endpoints.ts";
 export { deriveKey, type EndpointKey, receiverSecret, type SigningKey } from "./webhooks/signing.ts";

@@ -1,5 +1,5 @@
 /** When a failed request is repeated. */
-import type { JobContext, RetryPolicy } from "@jobforge/sdk-ts";
+import type { JobContext } from "@jobforge/sdk-ts";
 import { ConnectorError } from "./errors.ts";
 
 const dayMs = 86_400_000;
@@ -29,13 +29,7 @@ export function retryAfterOf(
   return seconds > 0 ? Math.min(seconds, dayMs / 1000) : undefined;
 }
 
-/** The wait that a policy has after this attempt, without jitter. */
-export function policyDelayMs({ baseMs = 1000, capMs, factor = 2 }: RetryPolicy, attempt: number): number {
-  return Math.min(capMs ?? Number.POSITIVE_INFINITY, baseMs * factor ** Math.min(attempt - 1, 60), dayMs);
-}
-
 export interface RetryRules {
-  readonly policy: RetryPolicy;
   /** Waits in seconds that the tenant's configuration sets, one after each failure; the last one repeats. */
   readonly schedule?: readonly number[] | undefined;
   /** The failure is final although its code is not. */
@@ -44,17 +38,28 @@ export interface RetryRules {
 
 /**
  * Ends a run whose request failed: as failed for good, or with a retry. The wait is the longest of what the policy, the
- * configuration and the server say; what a server asks for is only ever lengthened. Never returns.
+ * configuration and the server say. What a server asks for is only ever lengthened, and all jobs with the same
+ * concurrency key wait for it. Never resolves.
  */
-export function endFailed(job: JobContext, thrown: unknown, rules: RetryRules): never {
+export async function endFailed(job: JobContext, thrown: unknown, rules: RetryRules = {}): Promise<never> {
   if (!(thrown instanceof ConnectorError)) throw thrown;
   if (thrown.code === "proxy_unavailable") return job.defer({ inMs: proxyWaitMs }, { counts: false });
+  const asked = (thrown.details.retry_after ?? 0) * 1000;
+  if (asked > 0) await holdKey(job, asked);
   if (thrown.isFinal || (rules.isFinal?.(thrown) ?? false))
     return job.fail(thrown.message, { ...thrown.details });
-  const asked = (thrown.details.retry_after ?? 0) * 1000;
   const scheduled = (rules.schedule?.[Math.min(job.attempt, rules.schedule.length) - 1] ?? 0) * 1000;
   if (asked === 0 && scheduled === 0) throw thrown;
-  const own = scheduled > 0 ? scheduled : policyDelayMs(rules.policy, job.attempt);
   const jitter = 1 + Math.random() * 0.1;
-  return job.retryAfter(Math.min(dayMs, Math.max(own, asked * jitter)), thrown);
+  const waitMs = Math.min(dayMs, Math.max(scheduled, asked * jitter));
+  return job.retryAfter(waitMs, thrown, { atLeast: scheduled === 0 });
+}
+
+/** The failure of the request is what the run must end with, so a hold that fails is only logged. */
+async function holdKey(job: JobContext, ms: number): Promise<void> {
+  try {
+    await job.holdKey(ms, "The server asked to wait (Retry-After).");
+  } catch (error) {
+    job.log.warn({ error: String(error) }, "The concurrency key could not be held");
+  }
 }

@@ -101,7 +101,10 @@ export async function verifyLegacyWebhook<Event = unknown>(
   const matches = await Promise.all(keys.map((key) => crypto.subtle.verify("HMAC", key, signature, body)));
   if (!matches.includes(true)) throw fail("no_match", "The signature does not match.");
   const event = parse<Event>(body);
-  const { event_id: id, timestamp } = event as { readonly event_id?: unknown; readonly timestamp?: unknown };
+  const { event_id: id, timestamp } = (event ?? {}) as {
+    readonly event_id?: unknown;
+    readonly timestamp?: unknown;
+  };
   const time = typeof timestamp === "string" ? Date.parse(timestamp) : Number.NaN;
   if (typeof id !== "string" || Number.isNaN(time))
     throw fail("invalid_body", "The body has no event_id or no timestamp.");
@@ -140,10 +143,15 @@ function readSignature(text: string): Signature[] {
 async function readKey(secret: string): Promise<CryptoKey> {
   const [, prefix, encoded = ""] = /^(?:(whsec|whpk)_)?([A-Za-z0-9+/]+={0,2})$/.exec(secret) ?? [];
   const bytes = decode(encoded);
-  if (bytes === undefined || bytes.length < 24 || bytes.length > 64)
+  const isUsable = prefix === "whpk" ? bytes?.length === 32 : isKeyLength(bytes?.length ?? 0);
+  if (bytes === undefined || !isUsable)
     throw fail("invalid_secret", "A secret has the form whsec_… or whpk_…, in base64.");
   if (prefix === "whpk") return await crypto.subtle.importKey("raw", bytes, "Ed25519", false, ["verify"]);
   return await hmacKey(bytes, "SHA-256");
+}
+
+function isKeyLength(length: number): boolean {
+  return length >= 24 && length <= 64;
 }
 
 async function hmacKey(bytes: Uint8Array<ArrayBuffer>, hash: "SHA-256" | "SHA-512"): Promise<CryptoKey> {

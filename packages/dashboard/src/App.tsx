@@ -28,12 +28,18 @@ const routes: readonly (readonly [string, Page])[] = [
   ["/dead", lazily(() => import("./pages/dead/Dead.tsx"), "Dead")],
   ["/types", lazily(() => import("./pages/types/Types.tsx"), "Types")],
   ["/types/:type", lazily(() => import("./pages/types/Type.tsx"), "Type")],
+  ["/workflows", lazily(() => import("./pages/workflows/Workflows.tsx"), "Workflows")],
+  ["/workflows/:id", lazily(() => import("./pages/workflows/Workflow.tsx"), "Workflow")],
   ["/schedules", lazily(() => import("./pages/schedules/Schedules.tsx"), "Schedules")],
   ["/schedules/:type/:key", lazily(() => import("./pages/schedules/Schedule.tsx"), "Schedule")],
+  ["/webhooks", lazily(() => import("./pages/webhooks/Webhooks.tsx"), "Webhooks")],
+  ["/webhooks/:id", lazily(() => import("./pages/webhooks/Webhook.tsx"), "Webhook")],
   ["/tenants", lazily(() => import("./pages/tenants/Tenants.tsx"), "Tenants")],
+  ["/tenants/:id", lazily(() => import("./pages/tenants/Tenant.tsx"), "Tenant")],
   ["/controls", lazily(() => import("./pages/controls/Controls.tsx"), "Controls")],
   ["/usage", lazily(() => import("./pages/usage/Usage.tsx"), "Usage")],
   ["/workers", lazily(() => import("./pages/workers/Workers.tsx"), "Workers")],
+  ["/workers/:id", lazily(() => import("./pages/workers/Worker.tsx"), "Worker")],
   ["/audit", lazily(() => import("./pages/audit/Audit.tsx"), "Audit")],
   ["/keys", lazily(() => import("./pages/keys/Keys.tsx"), "Keys")],
   ["/settings", lazily(() => import("./pages/settings/Settings.tsx"), "Settings")],
@@ -106,7 +112,10 @@ function useHeadingFocus(path: string): void {
   useEffect(() => {
     const isFirst = document.activeElement === document.body && history.length <= 1;
     const frame = requestAnimationFrame(() => {
-      if (!isFirst && document.querySelector("dialog[open]") === null)
+      // Who was quicker and is already in a field of the page stays there.
+      const isInside =
+        document.activeElement?.closest("main :is(a, button, input, select, textarea)") != null;
+      if (!isFirst && !isInside && document.querySelector("dialog[open]") === null)
         document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
       window.scrollTo(0, 0);
     });

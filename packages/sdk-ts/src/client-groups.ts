@@ -1,6 +1,7 @@
 /** The calls of a client that are in groups, such as `gates`. */
 import { AuditLog } from "./groups/audit.ts";
 import { Connectors } from "./groups/connectors.ts";
+import { Egress } from "./groups/egress.ts";
 import { Gates } from "./groups/gates.ts";
 import { Installation } from "./groups/installation.ts";
 import { AllJobs } from "./groups/jobs.ts";
@@ -11,6 +12,7 @@ import { Schedules } from "./groups/schedules.ts";
 import { Tenants } from "./groups/tenants.ts";
 import { JobTypes } from "./groups/types.ts";
 import { UsageReports } from "./groups/usage.ts";
+import { Webhooks } from "./groups/webhooks.ts";
 import { Workers } from "./groups/workers.ts";
 import { Workflows } from "./groups/workflows.ts";
 import type { DoneSignals } from "./jobs/wait.ts";
@@ -41,6 +43,10 @@ export class ClientGroups {
   readonly usage: UsageReports;
   readonly audit: AuditLog;
   readonly connectors: Connectors;
+  /** What connectors may reach. */
+  readonly egress: Egress;
+  /** Who is notified of the ends of jobs, and events of the application. */
+  readonly webhooks: Webhooks;
   /** Health and maintenance. */
   readonly installation: Installation;
 
@@ -60,6 +66,8 @@ export class ClientGroups {
     this.usage = new UsageReports(transport);
     this.audit = new AuditLog(transport);
     this.connectors = new Connectors(transport);
+    this.egress = new Egress(transport);
+    this.webhooks = new Webhooks(transport);
     this.installation = new Installation(transport);
   }
 }

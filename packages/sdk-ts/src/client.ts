@@ -1,43 +1,31 @@
 /** The calls of applications, over any transport. The calls of operators are in groups, such as `gates`. */
-import { checkMaxAttempts, checkPriority } from "./arguments/enqueue.ts";
-import { checkTenant, checkTenantOf } from "./arguments/names.ts";
-import { checkDate, checkTags, checkUuid, requireObject } from "./arguments/values.ts";
+import { requireObject } from "./arguments/values.ts";
 import { Artifacts } from "./artifacts/artifacts.ts";
 import type { ArtifactStore } from "./artifacts/store.ts";
-import { ClientGroups } from "./client-groups.ts";
+import { isStoredValue } from "./artifacts/stored-value.ts";
+import { ClientJobs, checkReference } from "./client-jobs.ts";
 import type { EnqueueOptions, JobDefinition, JobInput, JobOutput } from "./define/definition.ts";
 import type { ScheduleDefinition } from "./define/schedule.ts";
 import { enqueuePrepared, type NewJob, prepareJobs } from "./enqueue/enqueue-many.ts";
 import { enqueueOne } from "./enqueue/enqueue-one.ts";
 import { type BulkCounts, enqueueStream, type StreamOptions } from "./enqueue/enqueue-stream.ts";
 import type { Gatherer } from "./enqueue/gather.ts";
-import { checkPayload } from "./enqueue/payload.ts";
-import { prepareJob } from "./enqueue/prepare.ts";
+import { offloadAll } from "./enqueue/offload.ts";
+import { type PreparedJob, prepareJob } from "./enqueue/prepare.ts";
 import { traced } from "./enqueue/telemetry.ts";
 import type { Waker } from "./enqueue/wake.ts";
-import { InvalidArgumentError } from "./errors.ts";
+import { DatabaseError } from "./errors.ts";
 import { TransactionSchedules } from "./groups/schedules.ts";
-import { listAttempts, listLogs } from "./jobs/attempts.ts";
 import { EnqueuedJob, JobHandle } from "./jobs/handle.ts";
-import type { Job, JobAttempt, JobLog, JobOf, JobReason, OfTenant } from "./jobs/job.ts";
-import { type List, type ListOptions, listJobs } from "./jobs/list.ts";
-import {
-  type BulkFilters,
-  type BulkResult,
-  type CancelResult,
-  changeJobs,
-  type JobChanges,
-  type JobReference,
-  type RescheduleOptions,
-  type RescheduleResult,
-} from "./jobs/steer.ts";
+import type { Job } from "./jobs/job.ts";
+import type { JobReference } from "./jobs/steer.ts";
 import { type DoneSignals, type WaitOptions, waitForResult } from "./jobs/wait.ts";
 import { knownOptions } from "./option-names.ts";
-import { fromRow, toKeys } from "./rows.ts";
+import { fromRow } from "./rows.ts";
 import type { PolicySync } from "./sync/policies.ts";
 import type { ScheduleSync } from "./sync/schedules.ts";
 import { type SyncOptions, syncDefinitions } from "./sync/sync.ts";
-import type { CallArguments, Transport } from "./transport/transport.ts";
+import type { Transport } from "./transport/transport.ts";
 import type { StartOptions, WorkflowDefinition, WorkflowInput } from "./workflows/definition.ts";
 import type { StartedWorkflow } from "./workflows/handle.ts";
 import type { SentSignal, SignalSendOptions } from "./workflows/workflow.ts";
@@ -53,7 +41,7 @@ export interface ClientParts {
   readonly root?: JobForgeClient | undefined;
 }
 
-export class JobForgeClient extends ClientGroups {
+export class JobForgeClient extends ClientJobs {
   /** Large contents outside the database, such as reports. */
   readonly artifacts: Artifacts;
   readonly #signals: DoneSignals;
@@ -63,7 +51,8 @@ export class JobForgeClient extends ClientGroups {
 
   constructor(transport: Transport, parts: ClientParts) {
     super(transport, parts.signals, parts.root);
-    this.artifacts = new Artifacts(transport, parts.artifacts);
+    const outside = transport.isTransaction ? parts.root?.transport : undefined;
+    this.artifacts = new Artifacts(outside ?? transport, parts.artifacts);
     this.#signals = parts.signals;
     this.#waker = parts.waker;
     this.#gatherer = parts.gatherer;
@@ -75,7 +64,7 @@ export class JobForgeClient extends ClientGroups {
    * returned unchanged) or `replaced` (that job was changed). The definition's schema checks the input first. Calls
    * that are made at the same time are sent together, and each has its own outcome or error; see `gather` in the
    * options of JobForge. In a transaction, the call is sent by itself and before this method returns, unless the schema
-   * is asynchronous.
+   * is asynchronous or `offload` is true.
    */
   async enqueue<D extends JobDefinition>(
     job: D,
@@ -90,6 +79,7 @@ export class JobForgeClient extends ClientGroups {
     const ready = prepareJob(job, input, traced(options));
     // No await in the usual case: in a transaction, the call must be sent before the caller can end it.
     const prepared = ready instanceof Promise ? await ready : ready;
+    if (prepared.offload) return await this.#enqueueOffloaded(job, prepared);
     const row = await (this.#gatherer?.enqueue(prepared) ??
       enqueueOne(this.transport, this.#waker, prepared));
     const { outcome, ...columns } = row;
@@ -99,6 +89,18 @@ export class JobForgeClient extends ClientGroups {
       outcome,
       job: row.status === null ? undefined : fromRow<Job<D>>(columns),
     });
+  }
+
+  /** The call for many jobs binds a stored payload to its job. */
+  async #enqueueOffloaded<D extends JobDefinition>(job: D, prepared: PreparedJob): Promise<EnqueuedJob<D>> {
+    const [outcome] = await enqueuePrepared(
+      this.transport,
+      await offloadAll(this.artifacts, [prepared]),
+      false,
+    );
+    if (outcome?.id === undefined || outcome.id === null)
+      throw new DatabaseError("The database has not said what became of the job");
+    return new EnqueuedJob<D>(this.#root ?? this, job, { ...outcome, tenantId: prepared.tenantId });
   }
 
   /**
@@ -140,7 +142,7 @@ export class JobForgeClient extends ClientGroups {
     options: StreamOptions = {},
   ): Promise<BulkCounts> {
     requireObject(options, "options", "Pass options such as { tenantId }.");
-    return await enqueueStream(this.transport, jobs, traced(options));
+    return await enqueueStream(this.transport, this.artifacts, jobs, traced(options));
   }
 
   async #enqueueAll(
@@ -152,7 +154,10 @@ export class JobForgeClient extends ClientGroups {
       jobs,
       traced(requireObject(shared, "shared", "Pass options such as { tenantId }.")),
     );
-    const prepared = ready instanceof Promise ? await ready : ready;
+    const checked = ready instanceof Promise ? await ready : ready;
+    const prepared = checked.some(({ offload }) => offload)
+      ? await offloadAll(this.artifacts, checked)
+      : checked;
     const outcomes = await enqueuePrepared(this.transport, prepared, partial);
     return outcomes.map((each, index) => {
       if (each.outcome === "rejected") return undefined;
@@ -181,20 +186,17 @@ export class JobForgeClient extends ClientGroups {
     return new JobHandle<D>(this.#root ?? this, reference.job, id, reference.tenantId);
   }
 
-  /** The job as it is now; undefined if the tenant has no job with this id. */
-  async get<D extends JobDefinition = JobDefinition>(
+  /**
+   * The job as it is now; undefined if the tenant has no job with this id. With a definition, a payload that was
+   * offloaded is read from the artifact store.
+   */
+  override async get<D extends JobDefinition = JobDefinition>(
     id: string,
     reference: JobReference<D>,
   ): Promise<Job<D> | undefined> {
-    const [row] = await this.#ofJob<object[]>("jobforge_get_job", id, reference);
-    if (row === undefined) return undefined;
-    return checkedJob(fromRow<Job<D>>(row), reference.job);
-  }
-
-  /** The jobs of a tenant, newest first: `for await (const job of forge.list({ tenantId }))`, or page by page. */
-  list<D extends JobDefinition = JobDefinition>(options: ListOptions<D>): List<JobOf<D>> {
-    checkTenant(knownOptions(options, "list").tenantId);
-    return listJobs<D>(this.transport, options);
+    const job = await super.get<D>(id, reference);
+    if (job === undefined || reference.job === undefined || !isStoredValue(job.payload)) return job;
+    return { ...job, payload: (await this.artifacts.resolve(job.payload, reference)) as typeof job.payload };
   }
 
   /** Waits until a job has finished and returns its output. See `JobHandle.result`. */
@@ -206,73 +208,7 @@ export class JobForgeClient extends ClientGroups {
     knownOptions(options, "wait");
     // Not in the transaction: no worker sees the job before the commit.
     const { transport } = this.#root ?? this;
-    return await waitForResult<D>(transport, this.#signals, { ...options, id });
-  }
-
-  /** The attempts of a job, the first one first. */
-  async attempts(id: string, tenant: OfTenant): Promise<JobAttempt[]> {
-    return await listAttempts((p_after) => this.#ofJob("jobforge_list_attempts", id, tenant, { p_after }));
-  }
-
-  /** What the handler logged in each attempt, if the policy of the type keeps logs (`keepLogs`). */
-  async logs(id: string, tenant: OfTenant): Promise<JobLog[]> {
-    return await listLogs((p_after) => this.#ofJob("jobforge_list_logs", id, tenant, { p_after }));
-  }
-
-  /**
-   * Why a job is not running now, or how it finished. Reasons come in the order in which to remove them. Undefined if
-   * there is no such job.
-   */
-  async explain(id: string, tenant: OfTenant): Promise<JobReason[] | undefined> {
-    return (await this.#ofJob<JobReason[] | null>("jobforge_explain_job", id, tenant)) ?? undefined;
-  }
-
-  /** Cancels a queued job at once. Asks a running job to stop: it is canceled when its run ends. */
-  async cancel(id: string, tenant: OfTenant): Promise<CancelResult> {
-    return fromRow(await this.#ofJob<object>("jobforge_cancel_job", id, tenant));
-  }
-
-  /**
-   * Cancels the jobs that match the filters. At least one filter is required; `limit` is 1000, at most 10,000, per
-   * call.
-   */
-  cancelMany(filters: BulkFilters): Promise<BulkResult> {
-    return changeJobs(this.transport, "cancel", filters);
-  }
-
-  /** Runs a queued, failed or dead job now or at another time. A failed or dead job gets a new budget of executions. */
-  async reschedule(id: string, options: RescheduleOptions & OfTenant): Promise<RescheduleResult> {
-    const { runAt, maxAttempts } = knownOptions(options, "reschedule");
-    if (runAt !== undefined) checkDate(runAt, "runAt");
-    if (maxAttempts !== undefined) checkMaxAttempts(maxAttempts, "maxAttempts");
-    const row = await this.#ofJob<object>("jobforge_reschedule_job", id, options, {
-      p_run_at: runAt,
-      p_max_attempts: maxAttempts,
-    });
-    return fromRow(row);
-  }
-
-  /** Runs the queued, failed and dead jobs that match the filters now. */
-  rescheduleMany(filters: BulkFilters): Promise<BulkResult> {
-    return changeJobs(this.transport, "reschedule", filters);
-  }
-
-  /** Changes a queued job. If a definition is given, its schema checks the new payload. */
-  async update<D extends JobDefinition = JobDefinition>(
-    id: string,
-    changes: JobChanges<D>,
-    reference: JobReference<D>,
-  ): Promise<Job<D>> {
-    const { payload, priority, tags, runAt } = knownOptions(changes, "update", "changes");
-    checkReference(id, reference);
-    if (priority !== undefined) checkPriority(priority, "priority");
-    if (tags !== undefined) checkTags(tags, "tags");
-    if (runAt !== undefined) checkDate(runAt, "runAt");
-    if (payload !== undefined) await checkPayload(reference.job?.input, payload, "payload").checked;
-    const row = await this.#ofJob<object>("jobforge_update_job", id, reference, {
-      p_changes: toKeys({ payload, priority, tags, runAt }),
-    });
-    return fromRow<Job<D>>(row);
+    return await waitForResult<D>(transport, this.#signals, this.artifacts, { ...options, id });
   }
 
   /**
@@ -296,11 +232,6 @@ export class JobForgeClient extends ClientGroups {
   ): Promise<(PolicySync | ScheduleSync)[]> {
     return await syncDefinitions(this.transport, definitions, knownOptions(options, "sync"));
   }
-
-  async #ofJob<T>(name: string, id: string, reference: OfTenant, more: CallArguments = {}): Promise<T> {
-    checkReference(id, reference);
-    return await this.transport.call<T>(name, { p_job_id: id, p_tenant_id: reference.tenantId, ...more });
-  }
 }
 
 /** A client whose calls run in the transaction of the caller. */
@@ -311,18 +242,4 @@ export class TransactionClient extends JobForgeClient {
     super(transport, parts);
     this.schedules = new TransactionSchedules(transport);
   }
-}
-
-function checkReference(id: string, reference: OfTenant): void {
-  checkUuid(id, "id");
-  checkTenantOf(reference);
-}
-
-/** The definition types the result, so it must be the definition of the job. */
-function checkedJob<D extends JobDefinition>(job: Job<D>, definition: D | undefined): Job<D> {
-  if (definition !== undefined && job.type !== definition.type)
-    throw new InvalidArgumentError(`Job ${job.id} is of type ${job.type}, not ${definition.type}`, {
-      field: "job",
-    });
-  return job;
 }

@@ -1,18 +1,24 @@
 /**
  * The entry `@jobforge/sdk-ts`. Where to find things in this folder:
  *
- * - job-forge.ts, client.ts: the client and its calls; groups/: the calls of operators, such as `forge.gates`
+ * - job-forge.ts, client.ts, client-jobs.ts: the client and its calls
+ * - groups/: the calls of operators, such as `forge.gates`
  * - define/: definitions of jobs and schedules; sync/: writing definitions to the database
  * - enqueue/: from a definition and an input to a call; jobs/: reading jobs, changing them, waiting for them
  * - workflows/: definitions of workflows, references, starting and waiting
  * - transport/: calls over Postgres and HTTP; transactions of other libraries
  * - artifacts/: large contents outside the database
- * - words.ts: fixed words and bounds; arguments/: checks; errors.ts: all errors
+ * - words.ts: fixed words and bounds; arguments/: checks; errors.ts, sdk-errors.ts: all errors
  * - adapters.ts, adapters/: the interfaces of older designs
  */
 export * from "./adapters.ts";
 export { globalTenant } from "./arguments/names.ts";
-export type { ArtifactOptions, Artifacts } from "./artifacts/artifacts.ts";
+export type {
+  ArtifactOptions,
+  Artifacts,
+  OffloadOptions,
+  PutArtifactOptions,
+} from "./artifacts/artifacts.ts";
 export {
   type ArtifactKey,
   type ArtifactStore,
@@ -23,6 +29,8 @@ export {
   parseArtifactRef,
   type StoredArtifact,
 } from "./artifacts/store.ts";
+export { isStoredValue, maxOffloadBytes, offloadBytes, type StoredValue } from "./artifacts/stored-value.ts";
+export type { SweepResult } from "./artifacts/sweep.ts";
 export type { JobForgeClient, TransactionClient } from "./client.ts";
 export type { JobContext, JobLogger, LogMethod, RunConnection } from "./define/context.ts";
 export { defineJob } from "./define/define-job.ts";
@@ -32,6 +40,7 @@ export type * from "./define/durable.ts";
 export { retryDelayMs, retryOf } from "./define/retry.ts";
 export type * from "./define/schedule.ts";
 export { checkInput, checkOutput, typed } from "./define/schema.ts";
+export type * from "./define/webhook.ts";
 export { type NewJob, prepareJobs } from "./enqueue/enqueue-many.ts";
 export type { BulkCounts, StreamOptions } from "./enqueue/enqueue-stream.ts";
 export { jobJson, type PreparedJob, prepareJob } from "./enqueue/prepare.ts";
@@ -39,10 +48,11 @@ export { traced } from "./enqueue/telemetry.ts";
 export * from "./errors.ts";
 export type { AuditEntry, AuditLog, AuditOptions } from "./groups/audit.ts";
 export type { ConnectorReference, Connectors } from "./groups/connectors.ts";
+export type { Egress, EgressPolicies, EgressPolicyDocument } from "./groups/egress.ts";
 export type { ChangedGate, Gate, GateScope, Gates, PauseOptions } from "./groups/gates.ts";
 export type { Health, Installation } from "./groups/installation.ts";
 export type { AllJobs, CountOptions, DeadGroup, DeadGroupOptions, JobCount } from "./groups/jobs.ts";
-export type { ChangedLimit, Limit, LimitOptions, LimitScope, Limits } from "./groups/limits.ts";
+export type { ChangedLimit, Limit, LimitOptions, LimitScope, Limits, ListedLimit } from "./groups/limits.ts";
 export type { Policies, Policy, PolicyChanges, PolicyReset } from "./groups/policies.ts";
 export type {
   ClaimedRun,
@@ -66,6 +76,14 @@ export type {
 export type { ListedTenant, TenantInfo, TenantSettings, Tenants } from "./groups/tenants.ts";
 export type { JobTypes, TypeInfo, TypeOptions } from "./groups/types.ts";
 export type { LiveCount, LiveCountOptions, Usage, UsageOptions, UsageReports } from "./groups/usage.ts";
+export type {
+  DeliveryFilters,
+  DeliveryListOptions,
+  ReplayOptions,
+  RotateOptions,
+  WebhookDelivery,
+  Webhooks,
+} from "./groups/webhooks.ts";
 export type { WorkerInfo, Workers } from "./groups/workers.ts";
 export type { Workflows } from "./groups/workflows.ts";
 export { intervalText } from "./interval.ts";
@@ -85,6 +103,7 @@ export type {
 } from "./jobs/steer.ts";
 export { readOutput, type WaitOptions } from "./jobs/wait.ts";
 export { checkResult, JsonText, maxPayloadBytes, resultForm, toJson, toStorableJson } from "./json.ts";
+export * from "./sdk-errors.ts";
 export { sleep } from "./sleep.ts";
 export { type Aliases, suggest } from "./suggest.ts";
 export {
@@ -117,7 +136,14 @@ export type {
   Transport,
 } from "./transport/transport.ts";
 export * from "./words.ts";
-export { type JobResult, type SignalTimeout, type StepJson, Steps } from "./workflows/builder.ts";
+export {
+  AddedSteps,
+  buildSteps,
+  type JobResult,
+  type SignalTimeout,
+  type StepJson,
+  Steps,
+} from "./workflows/builder.ts";
 export {
   buildWorkflow,
   defineWorkflow,
@@ -132,6 +158,6 @@ export {
 export type { StartedWorkflow, WorkflowHandle } from "./workflows/handle.ts";
 export type { JobStepOptions, NeedJson, SignalOptions, StepOptions } from "./workflows/needs.ts";
 export type { Ref, Reference, Resolved, StepInput } from "./workflows/reference.ts";
-export type { NewWorkflow } from "./workflows/start.ts";
+export { type NewWorkflow, type PreparedStart, prepareStart, startJson } from "./workflows/start.ts";
 export { AnyStep, compensate, MapStep, Need, run, Step, wait } from "./workflows/step.ts";
 export type * from "./workflows/workflow.ts";

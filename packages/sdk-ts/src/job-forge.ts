@@ -90,6 +90,7 @@ export class JobForge extends JobForgeClient implements AsyncDisposable {
       transaction: transport.transaction?.bind(transport),
       maxConnections: transport.maxConnections,
       download: transport.download?.bind(transport),
+      upload: transport.upload?.bind(transport),
       close: () => transport.close(),
       call: (name, args, options) => transport.call(name, args, { ...limits, ...options }),
     };
@@ -160,6 +161,8 @@ function transportOf(options: JobForgeOptions): Transport {
   if ("transport" in options) return options.transport;
   checkKnown(options, optionNames, { aliases: optionAliases });
   if (options.timeoutMs !== undefined) checkTimeout(options.timeoutMs);
+  if ("pool" in options && options.pool !== undefined)
+    requireObject(options.pool, "pool", "Pass options of pg.Pool, such as { max: 20 }.");
   if ("url" in options) return httpTransport(options);
   const { database } = options;
   if (database === undefined)

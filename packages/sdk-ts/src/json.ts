@@ -3,7 +3,7 @@
  * already done.
  */
 import { InvalidArgumentError, PayloadTooLargeError } from "./errors.ts";
-import { type Inspection, inspect } from "./losses.ts";
+import { type Inspection, inspect, plainHint } from "./losses.ts";
 
 /** The kernel's limit for payloads and results. */
 export const maxPayloadBytes: number = 1024 * 1024;
@@ -116,7 +116,10 @@ function stringify(value: unknown, field: string): string {
     text = JSON.stringify(value);
   } catch (error) {
     if (isOverflow(error)) throw unserialisable(field, "it is nested too deeply", error);
-    const place = findPlace(value, (each) => typeof each === "bigint", true) || findCycle(value);
+    const big = findPlace(value, (each) => typeof each === "bigint", true);
+    if (big !== "" || typeof value === "bigint")
+      throw unserialisable(`${field}${big}`, "a BigInt has no JSON form", error, "Pass String(value).");
+    const place = findCycle(value);
     throw unserialisable(
       `${field}${place}`,
       error instanceof Error && typeof error.message === "string"
@@ -129,12 +132,13 @@ function stringify(value: unknown, field: string): string {
   return text;
 }
 
-function unserialisable(field: string, reason: string, cause?: unknown): InvalidArgumentError {
-  return new InvalidArgumentError(`${field} cannot be written as JSON: ${reason}`, {
-    field,
-    hint: "Pass plain JSON values: objects, arrays, strings, numbers, booleans, null.",
-    cause,
-  });
+function unserialisable(
+  field: string,
+  reason: string,
+  cause?: unknown,
+  hint: string = plainHint,
+): InvalidArgumentError {
+  return new InvalidArgumentError(`${field} cannot be written as JSON: ${reason}`, { field, hint, cause });
 }
 
 /** The path to the first matching value, such as `.lines[0].price`. Empty if the value itself matches or none does. */

@@ -18,7 +18,7 @@ export interface Inspection {
   readonly changes: boolean;
 }
 
-const plainHint = "Pass plain JSON values: objects, arrays, strings, numbers, booleans, null.";
+export const plainHint = "Pass plain JSON values: objects, arrays, strings, numbers, booleans, null.";
 const unchanged: Inspection = { loss: undefined, changes: false };
 const changed: Inspection = { loss: undefined, changes: true };
 
@@ -82,7 +82,7 @@ function lossOfBytes(value: object): Inspection {
   const { name } = value.constructor;
   const numbers = ArrayBuffer.isView(value) && !(value instanceof Uint8Array) && !(value instanceof DataView);
   return lost(
-    `${/^[AEIOU]/i.test(name) ? "an" : "a"} ${name} has no JSON form`,
+    `${/^(?!U)[AEIOU]/i.test(name) ? "an" : "a"} ${name} has no JSON form`,
     numbers
       ? "Pass [...array] for numbers, or store the data elsewhere and pass a reference."
       : 'Pass Buffer.from(bytes).toString("base64"), or store the bytes elsewhere and pass a reference.',

@@ -6,6 +6,7 @@ import { scheduleAliases } from "./aliases.ts";
 import { checkKnown, requireObject } from "./arguments/values.ts";
 import type { JobDefinition } from "./define/definition.ts";
 import type { ScheduleChanges, ScheduleDefinitionOptions, ScheduleOptions } from "./define/schedule.ts";
+import type { EndpointOptions, NewEndpointOptions, WebhookEvent } from "./define/webhook.ts";
 import type { AuditOptions } from "./groups/audit.ts";
 import type { PauseOptions } from "./groups/gates.ts";
 import type { CountOptions, DeadGroupOptions } from "./groups/jobs.ts";
@@ -18,9 +19,15 @@ import type {
   ScheduleRunsOptions,
 } from "./groups/schedules.ts";
 import type { LiveCountOptions, UsageOptions } from "./groups/usage.ts";
+import type {
+  DeliveryFilters,
+  DeliveryListOptions,
+  ReplayOptions,
+  RotateOptions,
+} from "./groups/webhooks.ts";
 import type { JobFilters, OfTenant } from "./jobs/job.ts";
 import type { ListOptions } from "./jobs/list.ts";
-import type { BulkFilters, JobChanges, JobReference, RescheduleOptions } from "./jobs/steer.ts";
+import type { BulkFilters, CopyChanges, JobChanges, JobReference, RescheduleOptions } from "./jobs/steer.ts";
 import type { WaitOptions } from "./jobs/wait.ts";
 import type { Aliases } from "./suggest.ts";
 import type { SyncOptions } from "./sync/sync.ts";
@@ -29,7 +36,9 @@ import type {
   ResolveOptions,
   SignalSendOptions,
   StepListOptions,
+  WorkflowBulkFilters,
   WorkflowCancelOptions,
+  WorkflowChanges,
   WorkflowFilters,
   WorkflowListOptions,
   WorkflowReference,
@@ -72,8 +81,10 @@ const reschedule: Names<RescheduleOptions & { tenantId: string }> = {
   tenantId: true,
   runAt: true,
   maxAttempts: true,
+  payload: true,
 };
 const update: Names<JobChanges> = { payload: true, priority: true, tags: true, runAt: true };
+const copy: Names<CopyChanges> = { ...update, maxAttempts: true };
 const schedules: Names<ScheduleListOptions> = {
   tenantId: true,
   ...scheduleFilters,
@@ -182,9 +193,38 @@ const workflowRetry: Names<WorkflowRetryOptions & OfTenant> = {
   tenantId: true,
   steps: true,
   downstream: true,
+  reset: true,
+};
+const workflowBulk: Names<WorkflowBulkFilters> = { tenantId: true, ...workflowFilters, limit: true };
+const workflowChanges: Names<WorkflowChanges & OfTenant> = {
+  tenantId: true,
+  deadline: true,
+  priority: true,
+  tags: true,
 };
 const resolve: Names<ResolveOptions> = { tenantId: true, status: true, result: true };
 const signal: Names<SignalSendOptions> = { tenantId: true, key: true };
+
+const endpoint: Names<EndpointOptions> = {
+  url: true,
+  description: true,
+  events: true,
+  jobTypes: true,
+  tags: true,
+  include: true,
+  format: true,
+  signature: true,
+  headers: true,
+  ordered: true,
+  retrySchedule: true,
+};
+const newEndpoint: Names<NewEndpointOptions> = { ...endpoint, masterKey: true };
+const rotateEndpoint: Names<RotateOptions> = { keepMs: true, masterKey: true };
+const event: Names<WebhookEvent> = { type: true, data: true, id: true, timestamp: true };
+const { type: _type, subject: _subject, ...ofDeliveries } = jobFilters;
+const deliveryFilters: Names<DeliveryFilters> = ofDeliveries;
+const deliveries: Names<DeliveryListOptions> = { ...deliveryFilters, pageSize: true };
+const replay: Names<ReplayOptions> = { ...deliveryFilters, limit: true };
 
 const calls = {
   list,
@@ -193,6 +233,7 @@ const calls = {
   deadGroups,
   reschedule,
   update,
+  copy,
   wait,
   within,
   sync,
@@ -216,8 +257,17 @@ const calls = {
   workflowWait,
   workflowCancel,
   workflowRetry,
+  workflowBulk,
+  workflowChanges,
   resolve,
   signal,
+  newEndpoint,
+  updateEndpoint: endpoint,
+  disableEndpoint: { reason: true },
+  rotateEndpoint,
+  event,
+  deliveries,
+  replay,
 } as const;
 
 /** What callers may call the filters of jobs. */

@@ -23,6 +23,8 @@ const times = new Set([
   "last_scheduled_for",
   "running_since",
   "waiting_since",
+  "failing_since",
+  "held_until",
 ]);
 
 /** The row as `T`, which has the columns in camel case. Columns that hold JSON are left as they are. */

@@ -113,9 +113,31 @@ export const auditEntityTypes = [
   "role",
   "token",
   "connector",
+  "webhook_endpoint",
+  "egress_policy",
   "tenant",
 ] as const;
 export type AuditEntityType = (typeof auditEntityTypes)[number];
+
+/** How the body of a webhook is written. */
+export const webhookFormats = ["standard", "cloudevents", "legacy", "raw"] as const;
+export type WebhookFormat = (typeof webhookFormats)[number];
+
+/** How a webhook is signed. */
+export const webhookSignatures = ["standard", "both", "ed25519"] as const;
+export type WebhookSignature = (typeof webhookSignatures)[number];
+
+/** What events of jobs can contain in addition. */
+export const webhookParts = ["payload", "result"] as const;
+export type WebhookPart = (typeof webhookParts)[number];
+
+/** Whether deliveries to an endpoint start, or wait. */
+export const webhookStates = ["enabled", "disabled"] as const;
+export type WebhookState = (typeof webhookStates)[number];
+
+/** The ends of a job that `notify` can name. */
+export const notifyStatuses = ["succeeded", "failed", "dead", "canceled"] as const;
+export type NotifyStatus = (typeof notifyStatuses)[number];
 
 /** The roles of callers. */
 export const clientRoles = [

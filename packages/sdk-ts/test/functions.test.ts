@@ -24,7 +24,7 @@ const returns: Readonly<Record<string, string>> = {
 
 function generated(): string {
   const lines = api.functions.map(({ name, parameters, callers, returns: { type, rows } }) => {
-    const kind = rows ? "rows" : returns[type];
+    const kind = rows ? (type === "text" ? "parts" : "rows") : returns[type];
     if (kind === undefined) throw new Error(`${name} returns ${type}, which clients cannot read yet`);
     const listed = parameters.map((each) => `${each.name}: "${each.type}"`).join(", ");
     const roles = callers.map((role) => `"${role}"`).join(", ");
@@ -34,10 +34,10 @@ function generated(): string {
   return `/** Written from sql/api.json by \`npm run golden\`. Do not edit. */
 
 /**
- * What a call returns: one JSON value; rows, which clients get as an array of objects; a JSON document as a text, which
- * clients get parsed; a time; a uuid; or nothing.
+ * What a call returns: one JSON value; rows, which clients get as an array of objects; a JSON document as a text, or as
+ * rows of texts that are its parts, which clients get parsed; a time; a uuid; or nothing.
  */
-export type ApiReturns = "json" | "rows" | "text" | "timestamptz" | "uuid" | "void";
+export type ApiReturns = "json" | "parts" | "rows" | "text" | "timestamptz" | "uuid" | "void";
 
 interface Signature {
   readonly returns: ApiReturns;

@@ -40,6 +40,13 @@ describe("a dedupe key", () => {
     expect(makeJobDedupeKey("mail", undefined, { x: [2, 1] })).toBe('mail::global::{"x":[2,1]}');
   });
 
+  plain("sorts all keys as texts, also integers", () => {
+    const payload: unknown = JSON.parse('{"b": 1, "10": {"2": "x", "11": []}, "9": 2, "__proto__": 3}');
+    expect(makeJobDedupeKey("t", null, payload as Record<string, unknown>)).toBe(
+      't::global::{"10":{"11":[],"2":"x"},"9":2,"__proto__":3,"b":1}',
+    );
+  });
+
   plain("does not depend on the order of keys, at any depth", () => {
     const one = { a: { b: 1, c: { d: 1, e: 2 } }, f: 1 };
     const other = { f: 1, a: { c: { e: 2, d: 1 }, b: 1 } };
@@ -140,6 +147,23 @@ describe("the repository", () => {
     await jobs.claim(1, ["a"]);
     await expect(others.markSuccess(id)).rejects.toThrow(JobNotHeldError);
     await jobs.markSuccess(id);
+    await expect(jobs.markSuccess(id)).rejects.toThrow(JobNotHeldError);
+  });
+
+  test("keeps a job that takes long with heartbeats, and loses it without", async ({ db }) => {
+    const connection = await db.connect();
+    const forge = new JobForge({ database: connection.client });
+    const jobs = new JobForgeJobsRepository(forge);
+    const id = await jobs.enqueue({ type: "a" });
+    await jobs.claim(1);
+    await connection.travel("4 minutes");
+    await jobs.heartbeat(id);
+    await connection.travel("8 minutes");
+    await forge.installation.maintain();
+    await jobs.heartbeat(id);
+    await connection.travel("14 minutes");
+    await forge.installation.maintain();
+    await expect(jobs.heartbeat(id)).rejects.toThrow(JobNotHeldError);
     await expect(jobs.markSuccess(id)).rejects.toThrow(JobNotHeldError);
   });
 

@@ -143,6 +143,33 @@ test("a closed listener leaves no connection behind, and reports nothing more", 
   while ((await db.value(left)) !== 0);
 });
 
+test("a listener that is closed while it makes its next connection ends", async ({ db }) => {
+  let connections = 0;
+  let make: (client: pg.Client) => void = () => undefined;
+  let asksAgain: () => void = () => undefined;
+  const askedAgain = new Promise<void>((resolve) => {
+    asksAgain = resolve;
+  });
+  const another = (): Promise<pg.Client> => {
+    connections += 1;
+    if (connections === 1) return Promise.resolve(new pg.Client("postgres://nobody@127.0.0.1:1/nothing"));
+    asksAgain();
+    return new Promise((resolve) => {
+      make = resolve;
+    });
+  };
+  const listener = await listen(another, ["jobforge_wake"], { onNotification: () => undefined });
+  await askedAgain;
+  const closed = listener.close();
+  const late = new pg.Client(db.url);
+  make(late);
+  await closed;
+  expect(connections).toBe(2);
+  // It was never connected: a client connects once only.
+  await late.connect();
+  await late.end();
+});
+
 test("a transport in transaction mode of a pooler has no listen", ({ db }) => {
   expect(postgresTransport({ database: db.url, poolMode: "transaction" }).listen).toBeUndefined();
 });

@@ -34,6 +34,16 @@ describe.skipIf(pgbouncer === undefined)("behind a pooler", () => {
     await expect(silent.call("jobforge_list_jobs", { p_tenant_id: T })).rejects.toThrow(ForbiddenError);
   });
 
+  test("calls work without prepared statements if no option names the pooler", async ({ db }) => {
+    const { url } = await open(db);
+    const transport = postgresTransport({ database: url, pool: { max: 10 } });
+    onTestFinished(() => transport.close());
+    const enqueue = { p_tenant_id: T, p_type: "unsaid" };
+    for (let round = 0; round < 10; round++)
+      await Promise.all(Array.from({ length: 20 }, () => transport.call("jobforge_enqueue_job", enqueue)));
+    expect(await db.value("select count(*)::int from jobforge_jobs where type = 'unsaid'")).toBe(200);
+  });
+
   test("transactions and bulk calls work", async ({ db }) => {
     const { forge } = await open(db);
     const jobs = Array.from({ length: 6000 }, () => ({ job: cleanUp, input: {} }));

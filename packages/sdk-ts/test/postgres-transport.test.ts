@@ -1,5 +1,6 @@
 /** Calls over Postgres: results, the setting of the tenant, and what happens to connections. */
-import { type AddressInfo, createServer } from "node:net";
+import { once } from "node:events";
+import { type AddressInfo, connect as connectTo, createServer } from "node:net";
 import type { TestDatabase } from "@jobforge/testing";
 import pg from "pg";
 import { describe, expect, onTestFinished } from "vitest";
@@ -111,6 +112,18 @@ describe("a call", () => {
     expect(await transport.call("jobforge_get_policy", { p_type: "a" })).toEqual({ type: "a!" });
     await expect(transport.call("jobforge_maintain", {})).rejects.toThrow(NotInstalledError);
   });
+
+  test("says that JobForge is not installed, in the words of JobForge", async ({ db }) => {
+    await db.query("create schema nothing_here");
+    const missing = open({ database: db.url, schema: "nothing_here" }).call("jobforge_enqueue_job", job);
+    await expect(missing).rejects.toMatchObject({
+      name: "NotInstalledError",
+      message: expect.stringMatching(
+        /^JobForge is not installed in this database, or is older .* does not exist$/,
+      ),
+      hint: "Run `jobforge migrate` on this database, and check the option `schema`.",
+    });
+  });
 });
 
 describe("the tenant", () => {
@@ -214,6 +227,28 @@ describe("connections", () => {
       hint: expect.stringContaining("Check that Postgres is running"),
       retryable: true,
     });
+  });
+
+  test("that the server does not let in are closed at once", async ({ db }) => {
+    const { hostname, port, pathname, username } = new URL(db.url);
+    const proxy = createServer();
+    const left = new Promise<void>((resolve) => {
+      proxy.on("connection", (socket) => {
+        const server = connectTo(Number(port), hostname);
+        // Either side may close while the other still sends.
+        for (const side of [socket, server]) side.on("error", () => {});
+        socket.pipe(server).pipe(socket);
+        // Without a word of the client, the server would keep the connection for a minute.
+        socket.on("end", resolve);
+      });
+    });
+    proxy.listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+    onTestFinished(() => void proxy.close());
+    const address = `127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const transport = open({ database: `postgres://${username}@${address}${pathname}` });
+    await expect(transport.call("jobforge_list_gates", {})).rejects.toThrow("The password is missing");
+    await left;
   });
 
   test("whose login lacks a role get an error that names it", async ({ db }) => {
@@ -342,3 +377,53 @@ async function untilSomebodyWaits(db: TestDatabase): Promise<void> {
   while (pid === undefined);
   await untilBlocked(db, pid);
 }
+
+describe("prepared statements", () => {
+  /** The texts that the only session of a transport has prepared. */
+  const preparedOn = (transport: Transport): Promise<readonly string[]> =>
+    transport.transaction?.(async (client) => {
+      const { rows } = await (client as pg.Client).query<{ statement: string }>(
+        "select statement from pg_prepared_statements where name like 'jobforge%'",
+      );
+      return rows.map(({ statement }) => statement);
+    }) ?? Promise.resolve([]);
+
+  async function callOften(transport: Transport, times = 8): Promise<void> {
+    for (let n = 0; n < times; n++)
+      expect(await transport.call("jobforge_list_jobs", { p_tenant_id: T })).toEqual([]);
+  }
+
+  test("are used on connections of the transport's own pool that make several calls", async ({ db }) => {
+    const transport = open({ database: db.url, pool: { max: 1 } });
+    await callOften(transport, 4);
+    expect(await preparedOn(transport)).toEqual([]);
+    await callOften(transport);
+    expect(await preparedOn(transport)).toEqual([expect.stringContaining("jobforge_list_jobs")]);
+  });
+
+  test("are not used in transaction mode, and not on the application's pool", async ({ db }) => {
+    const shared = open({ database: db.url, pool: { max: 1 }, poolMode: "transaction" });
+    const foreign = open({ database: openPool(db.url, 1) });
+    for (const transport of [shared, foreign]) {
+      await callOften(transport);
+      expect(await preparedOn(transport)).toEqual([]);
+    }
+  });
+
+  test("a session that has forgotten them costs no call, and gets none again", async ({ db }) => {
+    const transport = open({ database: db.url, pool: { max: 1 } });
+    await callOften(transport);
+    await transport.transaction?.((client) => (client as pg.Client).query("deallocate all"));
+    await callOften(transport);
+    expect(await preparedOn(transport)).toEqual([]);
+  });
+
+  test("an error of a call does not end their use", async ({ db }) => {
+    const transport = open({ database: db.url, pool: { max: 1 } });
+    await callOften(transport);
+    const nothing = { p_tenant_id: T, p_type: "" };
+    for (let n = 0; n < 3; n++)
+      await expect(transport.call("jobforge_enqueue_job", nothing)).rejects.toThrow(InvalidArgumentError);
+    expect(await preparedOn(transport)).toHaveLength(2);
+  });
+});

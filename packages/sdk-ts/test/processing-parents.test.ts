@@ -2,7 +2,7 @@
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { JobForge, JobForgeJobQueue, JobNotHeldError, type QueueJob, type StageQueue } from "../src/index.ts";
-import { endRedis, job, rigs, step } from "./support/queues.ts";
+import { endRedis, job, killAfterEnqueue, rigs, step } from "./support/queues.ts";
 
 endRedis();
 
@@ -142,6 +142,30 @@ describe.each(rigs.filter(([name]) => name !== "memory"))("a queue on %s", (_, o
     await restarted.complete(crashed);
     expect(await states()).toEqual(["extract_audio done", "analyze queued"]);
   });
+
+  test.for([
+    ["names its parent", true],
+    ["uses the design's own interface", false],
+  ] as const)(
+    "a process that is killed between the two leaves one next stage, if the stage %s",
+    { timeout: 120_000 },
+    async ([_way, isNamed], { db }) => {
+      const { queue, crash, place, states } = await open(db);
+      if (crash === undefined || place === undefined) return expect.fail("this queue cannot crash");
+      await queue.enqueue(job);
+      await killAfterEnqueue(place, isNamed);
+      expect(await states()).toEqual(["extract_audio processing", "analyze queued"]);
+      const restarted = await crash();
+      const running = await restarted.claim("w1");
+      if (running === null) return expect.fail("nothing to claim");
+      expect(running).toMatchObject({ stage: "extract_audio", attempts: 1 });
+      const options = { delaySeconds: 9000, ...(isNamed ? { parent: running } : {}) };
+      await restarted.enqueue({ ...job, stage: "analyze" }, options);
+      await restarted.complete(running.id);
+      expect(await states()).toEqual(["extract_audio done", "analyze queued"]);
+      expect(await restarted.claim("w1")).toBeNull();
+    },
+  );
 });
 
 test.for([

@@ -2,7 +2,14 @@
 import { describe, expect } from "vitest";
 import { U } from "../../../sql/test/support/kernel.ts";
 import { test } from "../../../test/database.ts";
-import { JobForge, JobForgeJobQueue, JobNotHeldError, type QueueJob } from "../src/index.ts";
+import {
+  JobForge,
+  JobForgeJobQueue,
+  JobNotHeldError,
+  MemoryJobQueue,
+  type NewQueueJob,
+  type QueueJob,
+} from "../src/index.ts";
 import { call, endRedis, job, rigs, step } from "./support/queues.ts";
 
 endRedis();
@@ -155,6 +162,19 @@ describe.each(rigs)("a queue on %s", (_, open) => {
     expect(["a\u0000b", "a\ufffdb"]).toContain(await lastError());
   });
 
+  test("refuses invalid seconds with the name of the field, and still holds the job", async ({ db }) => {
+    const { queue, states } = await open(db);
+    await expect(queue.enqueue(job, { delaySeconds: Number.NaN })).rejects.toMatchObject({
+      field: "delaySeconds",
+    });
+    await queue.enqueue(job);
+    const { id = "" } = (await queue.claim("w1")) ?? {};
+    await expect(queue.fail(id, "boom", Number.NaN)).rejects.toMatchObject({ field: "backoffSeconds" });
+    await expect(queue.defer(id, Number.POSITIVE_INFINITY)).rejects.toMatchObject({ field: "delaySeconds" });
+    await queue.complete(id);
+    expect(await states()).toEqual(["extract_audio done"]);
+  });
+
   test("keeps jobs of one call and stage apart, and delays a job by delaySeconds", async ({ db }) => {
     const { queue, travel } = await open(db);
     await queue.enqueue(job);
@@ -169,14 +189,15 @@ describe.each(rigs)("a queue on %s", (_, open) => {
   });
 });
 
-test("invalid seconds are refused with the name of the field, and the job is still held", async ({ db }) => {
+test("plain JavaScript may leave max_attempts out: a job has five executions, as in the design's table", async ({
+  db,
+}) => {
   await using forge = new JobForge({ database: db.url });
-  const queue = new JobForgeJobQueue(forge);
-  await queue.enqueue(job);
-  const { id = "" } = (await queue.claim("w1")) ?? {};
-  await expect(queue.fail(id, "boom", Number.NaN)).rejects.toMatchObject({ field: "backoffSeconds" });
-  await expect(queue.defer(id, Number.POSITIVE_INFINITY)).rejects.toMatchObject({ field: "delaySeconds" });
-  await queue.complete(id);
+  const { max_attempts: _, ...without } = job;
+  for (const queue of [new JobForgeJobQueue(forge), new MemoryJobQueue()]) {
+    await queue.enqueue(without as NewQueueJob);
+    expect(await queue.claim("w1")).toMatchObject({ max_attempts: 5 });
+  }
 });
 
 test("the fence refuses a late end, and the queue drops the job", async ({ db }) => {

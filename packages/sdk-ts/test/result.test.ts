@@ -141,6 +141,7 @@ describe.each(transports)("over %s", (transport) => {
     const forge = await connect(transport, app);
     const handle = await forge.enqueue(cleanUp, {}, { tenantId: T });
     await expect(handle.result({ timeoutMs: 20 })).rejects.toThrow(WaitTimeoutError);
+    await expect(handle.result(20 as never)).rejects.toThrow("options must be an object, not a number");
     await expect(handle.result({ signal: AbortSignal.abort() })).rejects.toMatchObject({
       name: "AbortError",
     });

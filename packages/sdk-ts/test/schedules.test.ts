@@ -171,6 +171,12 @@ test("mistakes that the SDK can find are refused before any round trip", async (
   const nextRunAt = new Date(Number.NaN);
   await expect(schedules.ensure(cleanUp, "x", { ...ofT, dynamic: true, nextRunAt })).rejects.toMatchObject({
     field: "nextRunAt",
+    message: expect.stringContaining("must be a valid Date, not an invalid Date"),
+  });
+  // @ts-expect-error: the definition comes first
+  await expect(schedules.ensure("x", { ...ofT, job: cleanUp, dynamic: true })).rejects.toMatchObject({
+    field: "job",
+    message: expect.stringContaining("must be a definition"),
   });
   await expect(schedules.update(sendMail, "x", { payload: { ...input, to: "nobody" } }, ofT)).rejects.toThrow(
     InvalidValueError,

@@ -1,4 +1,5 @@
 /** `forge.with(tx)`: jobs in the caller's own transaction, with the real libraries. */
+import pg from "pg";
 import { describe, expect, onTestFinished } from "vitest";
 import { claim, complete, T, workerHeartbeat } from "../../../sql/test/support/kernel.ts";
 import { listen } from "../../../sql/test/support/listen.ts";
@@ -175,6 +176,26 @@ describe("a pg client", () => {
     const [, enqueued] = await Promise.all([client.query("begin"), outside(), client.query("commit")]);
     expect(enqueued).toMatchObject({ outcome: "created" });
     expect(await db.value(count)).toBe(1);
+  });
+
+  test("that is not connected is refused, and does not wait for ever", async ({ db }) => {
+    const forge = new JobForge({ database: db.url });
+    onTestFinished(() => forge.close());
+    const client = new pg.Client({ connectionString: db.url });
+    const enqueue = (): Promise<unknown> => forge.with(client).enqueue(sendMail, mail, { tenantId: T });
+    await expect(enqueue()).rejects.toMatchObject({
+      field: "tx",
+      hint: expect.stringContaining("connect()"),
+    });
+    // A connection under way is awaited, as `pg` does.
+    const [, , enqueued] = await Promise.all([
+      client.connect(),
+      client.query("begin"),
+      enqueue(),
+      client.query("commit"),
+    ]);
+    await client.end();
+    expect(enqueued).toMatchObject({ outcome: "created" });
   });
 
   test("can be used without a transaction as the database of a JobForge", async ({ db }) => {

@@ -1,7 +1,7 @@
 /** Misspelled options are refused before any round trip, and the error names the option that was probably meant. */
 import { describe, expect, test } from "vitest";
 import { T } from "../../../sql/test/support/kernel.ts";
-import { defineJob, defineSchedule, JobForge } from "../src/index.ts";
+import { defineJob, defineSchedule, defineWorkflow, JobForge } from "../src/index.ts";
 import { cleanUp } from "./support/jobs.ts";
 import { recorder, refusal, wrong } from "./support/refusal.ts";
 
@@ -68,6 +68,27 @@ describe("a misspelled filter", () => {
   });
 });
 
+describe("a job and a workflow", () => {
+  const flow = defineWorkflow({ name: "flow", steps: (w) => w.step("a", cleanUp, {}) });
+  test.for<Mistake>([
+    ["job", "forge.start()", (forge) => forge.enqueue(wrong(flow), wrong({}), { tenantId: T })],
+    ["workflow", "forge.enqueue()", (forge) => forge.start(wrong(cleanUp), wrong({}), { tenantId: T })],
+    ["workflow", "defineWorkflow()", (forge) => forge.start(wrong({}), wrong({}), { tenantId: T })],
+    ["workflow", "not undefined", (forge) => forge.start(wrong(undefined), wrong({}), { tenantId: T })],
+  ])("that are mistaken for each other: %s is refused with the hint %s", expectRefusal);
+});
+
+describe("an id", () => {
+  test.for<Mistake>([
+    ["id", "not undefined", (forge) => forge.get(wrong(undefined), { tenantId: T })],
+    ["id", "what enqueue() returns", (forge) => forge.cancel("x", { tenantId: T })],
+    ["id", "what start() returns", (forge) => forge.workflows.get("x", { tenantId: T })],
+    ["id", "what create() returns", (forge) => forge.webhooks.get({ tenantId: T, id: "x" })],
+    ["id", "the key of a schedule", (forge) => forge.schedules.get(cleanUp, { id: "x" }, { tenantId: T })],
+    ["tenantId", "not a number", (forge) => forge.get(T, { tenantId: wrong(42) })],
+  ])("that is wrong is refused as %s with the hint %s", expectRefusal);
+});
+
 describe("a definition", () => {
   const make = (options: unknown) => defineJob(wrong(options));
   test.for<Mistake>([
@@ -86,6 +107,14 @@ describe("a definition", () => {
     ["retry.retries", "all executions", () => make({ type: "x", retry: { retries: 3 } })],
     ["retry", "{ maxAttempts: 3 }", () => make({ type: "x", retry: 3 })],
     ["retry", "must be a preset or an object, not null", () => make({ type: "x", retry: null })],
+    [
+      "retry",
+      "one of standard, quick, gentle, patient, webhook, or numbers",
+      () => make({ type: "x", retry: 3 }),
+    ],
+    ["timeoutMs", "Pass a number of milliseconds. 5 minutes are", () => make({ type: "x", timeoutMs: "5m" })],
+    ["retry.maxAttempts", "not a text", () => make({ type: "x", retry: { maxAttempts: "3" } })],
+    ["input", "z.object(", () => make({ type: "x", input: { to: "string" } })],
     ["keepHistory", "true or false", () => make({ type: "x", keepHistory: "no" })],
     ["dedupe", "must be a function, not a text", () => make({ type: "x", dedupe: "key" })],
     ["subject", "must be a function", () => make({ type: "x", subject: "s" })],
@@ -182,6 +211,8 @@ describe("a missing or wrong argument", () => {
     ["job", 'defineJob({ type: "x" })', (forge) => forge.list({ tenantId: T, job: wrong("x") })],
     ["timeout", "timeoutMs", (forge) => forge.result(T, wrong({ tenantId: T, timeout: 5 }))],
     ["timeout", "timeoutMs", (forge) => forge.within(wrong({ timeout: 5 }))],
+    ["pool", "{ max: 20 }", () => new JobForge({ database: "postgres://h/d", pool: wrong(5) })],
+    ["per", '"1 minute"', (forge) => forge.limits.set({ type: "x" }, wrong({ rate: 5, per: 60 }))],
     ["scope", "{ type }", (forge) => forge.limits.set(wrong("x"), { maxRunning: 1 })],
     ["scope", "{ type }", (forge) => forge.limits.get(wrong(undefined))],
     ["typ", "Did you mean type?", (forge) => forge.limits.remove(wrong({ typ: "x" }))],

@@ -9,6 +9,7 @@ import { getPath } from "hono/utils/url";
 import type { Logger } from "pino";
 import { isSecure } from "./address.ts";
 import { slashAddress, stripBasePath } from "./base-path.ts";
+import { compressJson } from "./compression.ts";
 import { readDashboard } from "./dashboard/folder.ts";
 import { type Dashboard, serveDashboard } from "./dashboard/routes.ts";
 import { failureOf, problemOf, problemStatus, RequestError } from "./errors.ts";
@@ -60,6 +61,7 @@ export function buildApp(services: Services, logger: Logger): Hono<Environment> 
   app.use("/v1/*", admit);
   app.use(sessionPath, boundSignIn);
   app.use(boundMemory(services));
+  app.use("/v1/*", compressJson);
   app.route("/", healthRoutes(services));
   app.route("/", metricsRoutes(services, metrics));
   app.route("/rest/v1", restRoutes(services));

@@ -6,6 +6,7 @@ import { maxBytesOf, type Rows, readRows, readValue, rowsStatement, valueStateme
 import type { CatalogFunction } from "./catalog.ts";
 import type { Session } from "./database.ts";
 import { RequestError, tooDeep } from "./errors.ts";
+import { JsonText } from "./json-text.ts";
 
 /**
  * The `from` clause that calls a function, without the word `from`. `f` is the result or one row of it. `place` is
@@ -76,9 +77,13 @@ export function apiSession(session: Session, functions: ReadonlyMap<string, Cata
 const cursorColumns = ["id", "attempt_no", "tenant_id"];
 
 /** JSON.parse accepts any depth, but JSON.stringify fails when the stack is exhausted. */
-function jsonOf(value: object): string {
+function jsonOf(args: Arguments): string {
   try {
-    return JSON.stringify(value);
+    const members = Object.entries(args).map(
+      ([name, value]) =>
+        `${JSON.stringify(name)}:${value instanceof JsonText ? value.text : JSON.stringify(value)}`,
+    );
+    return `{${members.join()}}`;
   } catch (error) {
     throw error instanceof RangeError ? tooDeep() : error;
   }

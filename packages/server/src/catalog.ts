@@ -10,8 +10,9 @@ export interface CatalogFunction {
   readonly name: string;
   /** Types by name. */
   readonly parameters: ReadonlyMap<string, string>;
-  readonly returns: "rows" | "value" | "nothing";
-  /** The columns of the rows. Empty if the function returns a value. */
+  /** `values`: rows of one value each. */
+  readonly returns: "rows" | "values" | "value" | "nothing";
+  /** The columns of the rows. Empty if the function returns values. */
   readonly columns: ReadonlyMap<string, string>;
   /** The function does not write, so it may be called with GET. */
   readonly readsOnly: boolean;
@@ -121,6 +122,7 @@ const functionsQuery = `
       select from pg_proc o
       where o.pronamespace = p.pronamespace and o.proname = p.proname and o.proowner <> p.proowner) as overloaded,
     case
+      when p.proretset and p.proallargtypes is null and r.typrelid = 0 then 'values'
       when p.proretset then 'rows'
       when p.prorettype = 'pg_catalog.void'::regtype then 'nothing'
       else 'value'
@@ -139,6 +141,7 @@ const functionsQuery = `
           where p.proargmodes[place] in ('t', 'o'))
     end as columns
   from pg_proc p
+  join pg_type r on r.oid = p.prorettype
   where p.pronamespace = to_regnamespace(quote_ident($1))
     and p.proname like 'jobforge\\_%'
     and p.proowner = to_regrole('jobforge_owner')`;

@@ -43,7 +43,7 @@ function reasonOf(heardAt: Date | undefined): string {
 
 /** The metrics as text, built for each request from the worker's counters. */
 async function textOf(worker: Worker): Promise<{ readonly text: string; readonly contentType: string }> {
-  const { claim, settle, runs, heardAt } = worker.metrics();
+  const { claim, settle, runs, handed, heardAt } = worker.metrics();
   const registry = new Registry();
   const registers = [registry];
   new Gauge({ name: "jobforge_worker_running", help: "Handler calls in progress", registers }).set(
@@ -62,6 +62,11 @@ async function textOf(worker: Worker): Promise<{ readonly text: string; readonly
     registers,
   });
   for (const [outcome, count] of Object.entries(runs)) ended.inc({ outcome }, count);
+  new Counter({
+    name: "jobforge_worker_handed_total",
+    help: "Jobs that enqueues have handed to this worker, without a claim",
+    registers,
+  }).inc(handed);
   const histogram = (name: string, help: string): TimeHistogram =>
     new TimeHistogram(registry, `jobforge_worker_${name}`, help, latencyBins);
   histogram("claim_seconds", "Duration of calls that claim jobs").addCalls(claim);

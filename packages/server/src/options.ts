@@ -2,7 +2,7 @@
  * The options of a server. All have safe defaults, except the database and the way in which callers are
  * authenticated.
  */
-import type { ArtifactStore, ClientRole } from "@jobforge/sdk-ts";
+import type { ArtifactStore, ClientRole, WebhookSignature } from "@jobforge/sdk-ts";
 import type { TickHandler } from "@jobforge/worker-ts";
 import type { Logger } from "pino";
 import type { TrustProxy } from "./address.ts";
@@ -78,6 +78,11 @@ export interface ServerOptions {
   readonly tick?: TickHandler | undefined;
   /** Serves artifacts, such as reports: `openStore(…)` of `@jobforge/connectors`. Default: none. */
   readonly artifacts?: ArtifactStore | undefined;
+  /**
+   * Returns what receivers verify signatures of webhooks with: `webhookSecrets(masterKeys)` of `@jobforge/connectors`.
+   * Default: the server does not show secrets.
+   */
+  readonly webhookSecrets?: SecretsOfEndpoint | undefined;
   readonly metrics?: MetricsOptions | undefined;
   /**
    * How the dashboard is labelled. Default `{}`: without labels. `false`: only the API is served.
@@ -92,6 +97,20 @@ export interface ServerOptions {
   readonly logger?: Logger | undefined;
 }
 
+/** Returns the secrets of an endpoint, the newest first; undefined if one of its master keys is missing. */
+export type SecretsOfEndpoint = (endpoint: {
+  readonly id: string;
+  readonly tenant_id: string;
+  readonly signature: WebhookSignature;
+  readonly keys: readonly {
+    readonly version: number;
+    readonly master_key: string;
+    readonly until?: string | undefined;
+  }[];
+}) =>
+  | readonly { readonly version: number; readonly secret: string; readonly until?: string | undefined }[]
+  | undefined;
+
 export interface DashboardOptions {
   /** Default `JobForge`. */
   readonly title?: string | undefined;
@@ -101,6 +120,8 @@ export interface DashboardOptions {
   readonly color?: string | undefined;
   /** The address of a trace, in which `{trace_id}` stands for its id. */
   readonly traceUrl?: string | undefined;
+  /** The origins whose pages may show the dashboard in a frame, such as `https://app.example.com`. Default: none. */
+  readonly frameOrigins?: readonly string[] | undefined;
   /** A built dashboard of your own, in the form that `src/dashboard/folder.ts` describes. */
   readonly folder?: URL | undefined;
 }
@@ -179,7 +200,7 @@ export function readOptions(options: ServerOptions): Settings {
     throw new TypeError("jwksUrl must be an http or https URL");
   if (options.localToken !== undefined && !localTokenPattern.test(options.localToken.token))
     throw new TypeError("localToken.token must have at least 32 letters, digits, - or _");
-  for (const origin of options.corsOrigins ?? []) requireOrigin(origin);
+  for (const origin of options.corsOrigins ?? []) requireOrigin("corsOrigins", origin);
   requireProxy(options.trustProxy ?? defaults.trustProxy);
   requireBasePath(options.basePath ?? defaults.basePath);
   requireDashboard(options.dashboard || {});
@@ -207,13 +228,13 @@ export function readOptions(options: ServerOptions): Settings {
 }
 
 /** Browsers send scheme, host and port in lower case. An origin in any other form would never match. */
-function requireOrigin(origin: string): void {
+function requireOrigin(option: string, origin: string): void {
   const isOrigin = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/.test(origin) && URL.canParse(origin);
   const written = isOrigin ? new URL(origin).origin : "null";
   // URL.origin is "null" for schemes other than those of the web, such as the scheme of an app.
   if (isOrigin && (written === origin || written === "null")) return;
   throw new TypeError(
-    `corsOrigins must be origins as browsers send them, such as https://app.example.com, without a path; not ${origin}`,
+    `${option} must be origins as browsers send them, such as https://app.example.com, without a path; not ${origin}`,
   );
 }
 
@@ -232,7 +253,8 @@ function requireBasePath(basePath: string): void {
     throw new TypeError("basePath must be a path without a slash at its end, such as /ops/jobs");
 }
 
-function requireDashboard({ color, traceUrl }: DashboardOptions): void {
+function requireDashboard({ color, traceUrl, frameOrigins = [] }: DashboardOptions): void {
+  for (const origin of frameOrigins) requireOrigin("dashboard.frameOrigins", origin);
   if (color !== undefined && !/^#([0-9a-f]{3}|[0-9a-f]{6})$/i.test(color))
     throw new TypeError("dashboard.color must be a colour in hex, such as #b91c1c");
   if (traceUrl !== undefined && !(/^https?:\/\//.test(traceUrl) && traceUrl.includes("{trace_id}")))

@@ -21,6 +21,11 @@ export function sessionToken(headers: Headers): string | undefined {
   return found === "" ? undefined : found;
 }
 
+/** Whether a browser with a session sends the request, and no program with a token of its own. */
+export function isFromSession(headers: Headers): boolean {
+  return !headers.has("authorization") && !headers.has("apikey") && sessionToken(headers) !== undefined;
+}
+
 /** The header that begins a session. It ends with the browser, or when the token expires. */
 export function beginSession(
   request: Request,

@@ -85,6 +85,20 @@ test("the shell runs code of this server only, and is checked at each load", asy
   expect(shallow.status).toBe(200);
 });
 
+test("only pages of named origins may show the dashboard in a frame", async ({ open }) => {
+  const policyOf = async (http: Running): Promise<string> =>
+    (await http.request("/jobs", navigate)).headers.get("content-security-policy") ?? "";
+  expect(await policyOf(await open())).toContain("frame-ancestors 'none'");
+  const frameOrigins = ["https://app.example.com", "http://localhost:3000"];
+  expect(await policyOf(await open({ dashboard: { frameOrigins } }))).toContain(
+    "frame-ancestors https://app.example.com http://localhost:3000;",
+  );
+  await expect(open({ dashboard: { frameOrigins: ["*"] } })).rejects.toThrow("dashboard.frameOrigins");
+  await expect(open({ dashboard: { frameOrigins: ["https://x.example; script-src *"] } })).rejects.toThrow(
+    "dashboard.frameOrigins",
+  );
+});
+
 test("assets are kept for ever, and compressed if the client accepts it", async ({ open }) => {
   const http = await open();
   for (const [accepted, encoding] of [

@@ -90,13 +90,13 @@ describe("metrics", () => {
     const shown = async (): Promise<string[]> => {
       const found = await lines(await http.request("/metrics", { token }));
       return found.filter((line) =>
-        /^jobforge_(claim_seconds_(sum|count)|stale)|^jobforge_settle.*0\.005"/.test(line),
+        /^jobforge_(claim_seconds_(sum|count)|stale|handed)|^jobforge_settle.*0\.005"/.test(line),
       );
     };
-    await report("old", { claim: [[100, 1]], settle: [], stale: 7 });
+    await report("old", { claim: [[100, 1]], settle: [], stale: 7, handed: 3 });
     // Counts from before the first request for metrics are left out.
-    expect(await shown()).toEqual(["jobforge_stale_ends_total 0"]);
-    await report("old", { claim: [[101, 1.004]], stale: 8 });
+    expect(await shown()).toEqual(["jobforge_stale_ends_total 0", "jobforge_handed_jobs_total 0"]);
+    await report("old", { claim: [[101, 1.004]], stale: 8, handed: 4 });
     await report("new", {
       claim: [
         [0, 0],
@@ -110,11 +110,17 @@ describe("metrics", () => {
       expect.stringMatching(/^jobforge_claim_seconds_sum 0\.504/),
       "jobforge_claim_seconds_count 3",
       "jobforge_stale_ends_total 2",
+      "jobforge_handed_jobs_total 1",
     ];
     expect((await shown()).sort()).toEqual(expect.arrayContaining(grown));
     await db.query("delete from jobforge.workers where id = 'new'");
     await report("old", { claim: [[1, 0.1]], stale: "no number" });
-    await report("odd", { claim: [[-5, 1], ["x"], null, ["1", 1]], settle: { a: 1 }, stale: -1 });
+    await report("odd", {
+      claim: [[-5, 1], ["x"], null, ["1", 1]],
+      settle: { a: 1 },
+      stale: -1,
+      handed: "x",
+    });
     await report("odder", [1, 2]);
     expect((await shown()).sort()).toEqual(expect.arrayContaining(grown));
   });

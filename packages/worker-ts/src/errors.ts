@@ -32,17 +32,26 @@ export class RunOver extends Error {
 /** A child that `job.run` or `job.all` waited for ended badly. */
 export class ChildFailedError extends Error {
   override readonly name = "ChildFailedError";
+  /** The type of the job, or the name of the workflow. */
   readonly type: string;
   /** Its place in the list of children. */
   readonly index: number;
   readonly jobId: string | undefined;
+  /** Of a child that is a workflow. */
+  readonly workflowId: string | undefined;
   readonly failure: ChildError | undefined;
 
-  constructor(type: string, index: number, jobId: string | undefined, failure: ChildError | undefined) {
+  constructor(
+    type: string,
+    index: number,
+    ids: { readonly jobId: string | undefined; readonly workflowId: string | undefined },
+    failure: ChildError | undefined,
+  ) {
     super(`The child ${index} (${type}) ended badly: ${failure?.message ?? "it was canceled"}`);
     this.type = type;
     this.index = index;
-    this.jobId = jobId;
+    this.jobId = ids.jobId;
+    this.workflowId = ids.workflowId;
     this.failure = failure;
   }
 }

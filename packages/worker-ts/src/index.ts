@@ -4,7 +4,7 @@ export type { RunError } from "./claiming/protocol.ts";
 export { workerTimeoutMs } from "./defaults.ts";
 export { ChildFailedError, JobAbortedError } from "./errors.ts";
 export type { WorkerOptions } from "./options.ts";
-export type { RunEnded, RunFailed, RunInfo, Trouble, WorkerHooks } from "./reporting/hooks.ts";
+export type { RunEnded, RunFailed, RunInfo, RunSuspended, Trouble, WorkerHooks } from "./reporting/hooks.ts";
 export type { Logger } from "./reporting/log.ts";
 export { type LatencyBin, latencyBins, type WorkerMetrics } from "./reporting/meter.ts";
 export type { Middleware } from "./running/middleware.ts";

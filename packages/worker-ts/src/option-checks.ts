@@ -23,6 +23,12 @@ export function requireOptions(options: unknown): void {
   if (!isObject(options)) refuse("options", "must be an object", "Pass at least { handlers }.");
 }
 
+/** Callers from JavaScript may pass the JobForge itself, as they do to `createWorker`. */
+export function requireTickOptions(options: unknown): void {
+  if (!isObject(options) || "transport" in options)
+    refuse("options", "must be one object with forge and handlers", "Pass { forge, handlers }.");
+}
+
 export function requireKnown(
   given: object,
   names: readonly string[],
@@ -154,6 +160,12 @@ export function requireWhole(name: string, value: number, least: number, most: n
 /** Checks the number of jobs that one tick may run. */
 export function requireTickLimit(limit: number): number {
   return requireWhole("limit", limit, 1, 1_000_000);
+}
+
+/** Checks the argument of `tick()`. A number instead of an object would be ignored. */
+export function requireTickArgument(options: unknown): void {
+  if (typeof options !== "object" || options === null)
+    refuse("options", "must be an object", "Pass { limit }, such as { limit: 20 }.");
 }
 
 /** Checks the secret of a tick handler: an open endpoint would let any caller run jobs. */

@@ -10,6 +10,7 @@ export const optionNames = Object.keys({
   id: true,
   tenantId: true,
   listen: true,
+  handOff: true,
   pollMs: true,
   heartbeatMs: true,
   graceMs: true,
@@ -23,6 +24,7 @@ export const optionNames = Object.keys({
   sync: true,
   appVersion: true,
   middleware: true,
+  offload: true,
 } satisfies Record<keyof WorkerOptions, true>);
 
 /** What other libraries call these options. */
@@ -55,6 +57,7 @@ export const hookNames = [
   "onSuccess",
   "onFailure",
   "onDead",
+  "onSuspend",
   "onStale",
   "onTrouble",
   "onTroubleOver",

@@ -50,8 +50,13 @@ export interface WorkerOptions {
    */
   readonly listen?: boolean | undefined;
   /**
+   * False: enqueues hand no jobs to this worker while it is idle. Default true, if it listens and claims the jobs of
+   * all tenants.
+   */
+  readonly handOff?: boolean | undefined;
+  /**
    * The longest sleep of an idle worker before it looks for jobs again, in milliseconds. Default 2000; if the worker is
-   * notified of new jobs, longer and longer sleeps, up to two minutes, because its heartbeats look for jobs as well.
+   * notified of new jobs, two minutes after the first such sleep, because its heartbeats look for jobs as well.
    */
   readonly pollMs?: number | undefined;
   /** Milliseconds between heartbeats. After a minute without one, every lease is lost. Default 10000. */
@@ -98,6 +103,11 @@ export interface WorkerOptions {
   readonly appVersion?: string | undefined;
   /** Functions around every handler, the first one outermost. */
   readonly middleware?: readonly Middleware[] | undefined;
+  /**
+   * Stores results of more than 512 KiB, up to 64 MiB, in the artifact store of the `JobForge`. Readers get them as
+   * usual. Default false: a result over 1 MiB fails the job.
+   */
+  readonly offload?: boolean | undefined;
 }
 
 export interface Settings {
@@ -107,6 +117,7 @@ export interface Settings {
   readonly id: string;
   readonly tenantId: string | undefined;
   readonly listen: boolean;
+  readonly handOff: boolean;
   readonly pollMs: number;
   readonly notifiedPollMs: number;
   readonly heartbeatMs: number;
@@ -121,6 +132,7 @@ export interface Settings {
   readonly sync: boolean;
   readonly appVersion: string | undefined;
   readonly middleware: readonly Middleware[];
+  readonly offload: boolean;
 }
 
 /** The options with their defaults. Throws an InvalidArgumentError that names the invalid option. */
@@ -137,6 +149,7 @@ export function settingsOf(options: WorkerOptions): Settings {
     id: requireId(options.id ?? `${hostname()}-${process.pid}-${randomBytes(4).toString("hex")}`),
     tenantId: requireTenant(options.tenantId),
     listen: requireBoolean("listen", options.listen ?? true),
+    handOff: requireBoolean("handOff", options.handOff ?? true),
     pollMs: requireWhole("pollMs", options.pollMs ?? defaultPollMs, 10, 60_000),
     notifiedPollMs: options.pollMs ?? longestPollMs,
     heartbeatMs: requireWhole("heartbeatMs", options.heartbeatMs ?? defaultHeartbeatMs, 100, maxHeartbeatMs),
@@ -154,5 +167,6 @@ export function settingsOf(options: WorkerOptions): Settings {
     sync: requireBoolean("sync", options.sync ?? true),
     appVersion: requireVersion(options.appVersion),
     middleware: requireMiddleware(options.middleware ?? []),
+    offload: requireBoolean("offload", options.offload ?? false),
   };
 }

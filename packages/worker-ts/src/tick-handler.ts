@@ -6,7 +6,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Transport } from "@jobforge/sdk-ts";
 import { defaultRemoteTickLimit } from "./defaults.ts";
-import { requireSecret, requireTickLimit } from "./option-checks.ts";
+import { requireSecret, requireTickLimit, requireTickOptions } from "./option-checks.ts";
 import type { WorkerOptions } from "./options.ts";
 import { createWorker } from "./worker.ts";
 
@@ -28,6 +28,7 @@ export type TickHandler = (request: Request) => Promise<Response>;
 
 /** Throws an InvalidArgumentError if an option is invalid, or if there is no secret. */
 export function createTickHandler(options: TickHandlerOptions): TickHandler {
+  requireTickOptions(options);
   const {
     forge,
     secret = process.env["JOBFORGE_TICK_SECRET"] ?? process.env["CRON_SECRET"],

@@ -1,10 +1,10 @@
 /** A worker claims, runs and settles the jobs of its types, until it is stopped. */
-import type { Transport } from "@jobforge/sdk-ts";
+import { ArtifactStoreRequiredError, type Artifacts, type Transport } from "@jobforge/sdk-ts";
 import type { Connect } from "./backend.ts";
 import { Kernel } from "./claiming/kernel.ts";
 import { defaultTickLimit, maxGraceMs } from "./defaults.ts";
 import { Engine, type EngineMode } from "./engine.ts";
-import { requireTickLimit, requireTransport, requireWhole } from "./option-checks.ts";
+import { requireTickArgument, requireTickLimit, requireTransport, requireWhole } from "./option-checks.ts";
 import { type Settings, settingsOf, type WorkerOptions } from "./options.ts";
 import { guardProcess, leaveProcess } from "./presence/crash.ts";
 import { runUntilSignal, shutDown } from "./presence/shutdown.ts";
@@ -51,11 +51,20 @@ export interface Worker extends AsyncDisposable {
   tick(options?: { readonly limit?: number | undefined }): Promise<TickSummary>;
 }
 
+/** What a worker needs of a `JobForge`. */
+export interface WorkerClient {
+  readonly transport: Transport;
+  /** Has the artifact store, if there is one. */
+  readonly artifacts?: Artifacts | undefined;
+}
+
 /** Creates a worker on a `JobForge`, or on any other object with a transport. It does nothing until it is started. */
-export function createWorker(forge: { readonly transport: Transport }, options: WorkerOptions): Worker {
-  const { transport: given } = (forge ?? {}) as { readonly transport?: Transport };
+export function createWorker(forge: WorkerClient, options: WorkerOptions): Worker {
+  const { transport: given, artifacts } = (forge ?? {}) as Partial<WorkerClient>;
   const transport = requireTransport(given);
-  return createWorkerOn((worker) => new Kernel(transport, worker), options);
+  if (options?.offload === true && artifacts?.store === undefined)
+    throw new ArtifactStoreRequiredError("offload needs an artifact store");
+  return createWorkerOn((worker) => new Kernel(transport, worker, artifacts), options);
 }
 
 /** Creates a worker on any backend. */
@@ -103,7 +112,12 @@ class JobWorker implements Worker {
   }
 
   async #start(handlesCrashes: boolean): Promise<void> {
-    const engine = this.#begin({ handlesCrashes });
+    const onStopRequest = (): void => {
+      if (this.#stopping !== undefined) return;
+      engine.log.info({}, "An operator has asked the worker to stop");
+      void this.stop();
+    };
+    const engine = this.#begin({ handlesCrashes, onStopRequest });
     engine.log.info(
       { types: this.#settings.handlers.map(({ definition }) => definition.type) },
       "Worker started",
@@ -129,6 +143,7 @@ class JobWorker implements Worker {
   }
 
   async tick(options: { readonly limit?: number | undefined } = {}): Promise<TickSummary> {
+    requireTickArgument(options);
     const limit = requireTickLimit(options.limit ?? defaultTickLimit);
     const engine = this.#begin({ budget: limit, handlesCrashes: this.#settings.handleCrashes ?? false });
     try {

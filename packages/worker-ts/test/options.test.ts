@@ -107,6 +107,14 @@ test("a worker needs a client and options", () => {
   expect(refusalOf(() => createWorker(forge, JSON.parse("null")))).toMatchObject({ field: "options" });
 });
 
+test("a tick handler takes one object, and says so", () => {
+  for (const options of [undefined, forge])
+    expect(refusalOf(() => createTickHandler(options as never))).toMatchObject({
+      field: "options",
+      hint: "Pass { forge, handlers }.",
+    });
+});
+
 test("a tick handler refuses an invalid limit or secret before the first request", () => {
   const tickWith = (options: object): unknown =>
     createTickHandler({ forge, handlers, secret: "s", ...options });

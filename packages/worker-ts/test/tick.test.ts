@@ -34,6 +34,7 @@ test("a tick runs up to its limit of due jobs, and returns how they ended", asyn
   expect(await worker.tick({ limit: 100 })).toMatchObject({ claimed: 7 });
   expect(await worker.tick()).toMatchObject({ claimed: 0 });
   await expect(worker.tick({ limit: 0 })).rejects.toThrow("limit");
+  await expect(worker.tick(5 as never)).rejects.toThrow("options must be an object");
 });
 
 test("POST /api/jobs/tick responds with the counts, runs up to N jobs, and retries failures later", async ({

@@ -1,16 +1,20 @@
 """JobForge: background jobs in Postgres."""
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from .aio.client import AsyncClient, AsyncTransactionClient
 from .aio.forge import AsyncJobForge
 from .aio.handle import AsyncEnqueuedJob, AsyncJobHandle
 from .aio.listing import AsyncList
 from .aio.runs import AsyncClaimedRun
+from .aio.workflows import AsyncStartedWorkflow, AsyncWorkflowHandle
 from .arguments import Duration, Tenant
 from .blocking.client import Client, TransactionClient
 from .blocking.forge import JobForge
 from .blocking.handle import EnqueuedJob, JobHandle
 from .blocking.listing import List
 from .blocking.runs import ClaimedRun
+from .blocking.workflows import StartedWorkflow, WorkflowHandle
 from .context import JobContext, JobLogger
 from .definition import (
     BatchItem,
@@ -22,7 +26,11 @@ from .definition import (
     RunIn,
     define_job,
 )
+from .durable import ChildFailedError, Saga, SettledChild, SignalReply, StepFacts, StepFailedError, StepResult, SyncSaga
 from .errors import (
+    ArtifactDamagedError,
+    ArtifactNotFoundError,
+    ArtifactStoreRequiredError,
     ConnectionError,
     DatabaseError,
     EndpointNotFoundError,
@@ -50,7 +58,10 @@ from .errors import (
     TenantRequiredError,
     TimeoutError,
     WaitTimeoutError,
+    WorkflowCanceledError,
+    WorkflowFailedError,
     WorkflowLimitExceededError,
+    WorkflowNotFoundError,
     WorkflowNotRetryableError,
     WorkflowNotRunningError,
 )
@@ -61,14 +72,10 @@ from .operating import (
     AuditEntry,
     ChangedGate,
     ChangedLimit,
-    Difference,
     Gate,
     Limit,
+    ListedLimit,
     LiveCount,
-    Policy,
-    PolicyReset,
-    PolicySync,
-    ScheduleSync,
     TenantInfo,
     TypeInfo,
     Usage,
@@ -77,6 +84,8 @@ from .operating import (
 from .operations.filters import JobFilters
 from .operations.listing import Page
 from .operations.schedules import ScheduleId
+from .operations.workflows import WorkflowFilters
+from .policies import Difference, Policy, PolicyChanges, PolicyReset, PolicySync, ScheduleSync
 from .records import (
     BulkCounts,
     BulkResult,
@@ -87,32 +96,70 @@ from .records import (
     JobCount,
     JobLog,
     JobReason,
-    PreviousRun,
     RescheduleResult,
     RunOutcome,
-    RunSchedule,
-    Schedule,
-    ScheduleCount,
 )
 from .retry import RetryPolicy
 from .schedule import ScheduleDefinition, define_schedule
+from .schedule_records import PreviousRun, RunSchedule, Schedule, ScheduleCount
 from .schema import Schema
 from .settings import Settings
 from .tenant_id import tenant_id
 from .version import VERSION, __version__
+from .webhook import (
+    DeletedEndpoint,
+    EgressPolicies,
+    EndpointKeyVersion,
+    EndpointOptions,
+    EndpointTest,
+    NewEndpointOptions,
+    NotifyOptions,
+    ReplayResult,
+    SecretName,
+    SentEvent,
+    WebhookEndpoint,
+)
 from .words import GLOBAL_TENANT, UNSET
+from .workflows.builder import AddedSteps, Steps
+from .workflows.definition import WorkflowDefinition, build_workflow, define_workflow
+from .workflows.options import JobStepOptions, SignalOptions, StartOptions, StepOptions
+from .workflows.records import (
+    AddedStepCount,
+    FailedStep,
+    SentSignal,
+    Workflow,
+    WorkflowBulkResult,
+    WorkflowCancelResult,
+    WorkflowDetails,
+    WorkflowRetryResult,
+    WorkflowStep,
+    WorkflowWait,
+)
+from .workflows.reference import Ref
+from .workflows.start import NewWorkflow
+from .workflows.step import MapStep, Need, Step, compensate, run, wait
+
+if _TYPE_CHECKING:
+    from .worker import Hooks, Worker
 
 __all__ = [
     "GLOBAL_TENANT",
     "UNSET",
     "VERSION",
+    "AddedStepCount",
+    "AddedSteps",
+    "ArtifactDamagedError",
+    "ArtifactNotFoundError",
+    "ArtifactStoreRequiredError",
     "AsyncClaimedRun",
     "AsyncClient",
     "AsyncEnqueuedJob",
     "AsyncJobForge",
     "AsyncJobHandle",
     "AsyncList",
+    "AsyncStartedWorkflow",
     "AsyncTransactionClient",
+    "AsyncWorkflowHandle",
     "AuditEntry",
     "BatchItem",
     "BulkCounts",
@@ -120,19 +167,27 @@ __all__ = [
     "CancelResult",
     "ChangedGate",
     "ChangedLimit",
+    "ChildFailedError",
     "ClaimedRun",
     "Client",
     "ConnectionError",
     "DatabaseError",
     "DeadGroup",
+    "DeletedEndpoint",
     "Difference",
     "Duration",
+    "EgressPolicies",
+    "EndpointKeyVersion",
     "EndpointNotFoundError",
+    "EndpointOptions",
+    "EndpointTest",
     "EnqueueOptions",
     "EnqueuedJob",
+    "FailedStep",
     "ForbiddenError",
     "FunctionJob",
     "Gate",
+    "Hooks",
     "InvalidArgumentError",
     "InvalidScheduleError",
     "InvalidStatusError",
@@ -158,26 +213,37 @@ __all__ = [
     "JobNotHeldError",
     "JobOptions",
     "JobReason",
+    "JobStepOptions",
     "JsonText",
     "Limit",
     "List",
+    "ListedLimit",
     "LiveCount",
+    "MapStep",
+    "Need",
+    "NewEndpointOptions",
     "NewJob",
+    "NewWorkflow",
     "NotCancelableError",
     "NotInstalledError",
     "NotReschedulableError",
     "NotUpdatableError",
+    "NotifyOptions",
     "Page",
     "PayloadTooLargeError",
     "Policy",
+    "PolicyChanges",
     "PolicyReset",
     "PolicySync",
     "PreviousRun",
+    "Ref",
+    "ReplayResult",
     "RescheduleResult",
     "RetryPolicy",
     "RunIn",
     "RunOutcome",
     "RunSchedule",
+    "Saga",
     "Schedule",
     "ScheduleCount",
     "ScheduleDefinition",
@@ -185,9 +251,24 @@ __all__ = [
     "ScheduleNotFoundError",
     "ScheduleSync",
     "Schema",
+    "SecretName",
+    "SentEvent",
+    "SentSignal",
     "Settings",
+    "SettledChild",
+    "SignalOptions",
+    "SignalReply",
+    "StartOptions",
+    "StartedWorkflow",
+    "Step",
     "StepConflictError",
+    "StepFacts",
+    "StepFailedError",
     "StepNotResolvableError",
+    "StepOptions",
+    "StepResult",
+    "Steps",
+    "SyncSaga",
     "Tenant",
     "TenantInfo",
     "TenantRequiredError",
@@ -196,15 +277,44 @@ __all__ = [
     "TypeInfo",
     "Usage",
     "WaitTimeoutError",
+    "WebhookEndpoint",
+    "Worker",
     "WorkerInfo",
+    "Workflow",
+    "WorkflowBulkResult",
+    "WorkflowCancelResult",
+    "WorkflowCanceledError",
+    "WorkflowDefinition",
+    "WorkflowDetails",
+    "WorkflowFailedError",
+    "WorkflowFilters",
+    "WorkflowHandle",
     "WorkflowLimitExceededError",
+    "WorkflowNotFoundError",
     "WorkflowNotRetryableError",
     "WorkflowNotRunningError",
+    "WorkflowRetryResult",
+    "WorkflowStep",
+    "WorkflowWait",
     "__version__",
+    "build_workflow",
+    "compensate",
     "define_job",
     "define_schedule",
+    "define_workflow",
     "failure_line",
     "failure_trace",
     "job",
+    "run",
     "tenant_id",
+    "wait",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Loads the worker for programs that run jobs; those that only enqueue start faster without it."""
+    if name in ("Hooks", "Worker"):
+        from . import worker
+
+        return getattr(worker, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

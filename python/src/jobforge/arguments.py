@@ -85,7 +85,7 @@ def check_type(value: object, field: str = "type") -> str:
 def check_range(value: object, field: str, bounds: Bounds) -> int:
     """A whole number within bounds."""
     if isinstance(value, bool) or not isinstance(value, int) or not bounds.min <= value <= bounds.max:
-        refuse(field, f"must be a whole number between {bounds.min:g} and {_plain(bounds.max)}")
+        refuse(field, f"must be a whole number between {_plain(bounds.min)} and {_plain(bounds.max)}")
     return value
 
 

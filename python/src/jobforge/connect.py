@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from .arguments import check_text, refuse
 from .transport.driver import PoolMode, PostgresOptions, require_psycopg
-from .transport.http import HttpOptions, HttpTransport, Token
+from .transport.http import HttpTransport
+from .transport.http_messages import HttpOptions, Token
 from .transport.httpx import AsyncHttpxTransport, HttpxTransport, is_asynchronous
 from .transport.threaded import ThreadedHttpTransport
 from .words import DEFAULT_TIMEOUT

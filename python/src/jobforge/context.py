@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from .durable import DurableContext
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from .arguments import Duration
     from .definition import JobDefinition, JobOptions, NewJob
     from .errors import JobAborted
-    from .records import RunSchedule
+    from .schedule_records import RunSchedule
 
     In = TypeVar("In")
     Resources = TypeVar("Resources", covariant=True, default=Any)
@@ -25,15 +27,19 @@ else:
 
 
 class JobLogger(Protocol):
-    """Writes log lines that have the fields of the run. `fields` are added to them and cannot replace them."""
+    """Writes log lines that have the fields of the run. `fields` are added to them and cannot replace them.
 
-    def debug(self, message: str, **fields: object) -> None: ...
-    def info(self, message: str, **fields: object) -> None: ...
-    def warning(self, message: str, **fields: object) -> None: ...
-    def error(self, message: str, **fields: object) -> None: ...
+    As in `logging`, `args` replace `%s` in the message, and `exception` adds the exception that is handled, as `err`.
+    """
+
+    def debug(self, message: str, /, *args: object, **fields: object) -> None: ...
+    def info(self, message: str, /, *args: object, **fields: object) -> None: ...
+    def warning(self, message: str, /, *args: object, **fields: object) -> None: ...
+    def error(self, message: str, /, *args: object, **fields: object) -> None: ...
+    def exception(self, message: str, /, *args: object, **fields: object) -> None: ...
 
 
-class JobContext(Protocol[Resources]):
+class JobContext(DurableContext, Protocol[Resources]):
     """One run of a job, as its handler sees it."""
 
     @property
@@ -128,14 +134,28 @@ class JobContext(Protocol[Resources]):
         """Ends the job as failed, without retries. Never returns."""
         ...
 
-    def retry_after(self, when: Duration | datetime, reason: str | BaseException | None = None) -> NoReturn:
+    def retry_after(
+        self, when: Duration | datetime, reason: str | BaseException | None = None, *, at_least: bool = False
+    ) -> NoReturn:
         """Fails this run and retries the job at the given time instead of the time that the policy says.
 
-        `reason` is the error of the run, or its message.
+        `reason` is the error of the run, or its message. With `at_least`, the policy's wait counts if it is longer.
 
         If the job is a run of a schedule that does not retry its runs, it fails, and the next run is due at that time.
         Never returns.
         """
+        ...
+
+    async def hold_key(self, until: Duration | datetime, reason: str | None = None) -> None:
+        """Lets no other job with the concurrency key of this job start before a time, at most a day ahead.
+
+        For a server that asks all its callers to wait. Running jobs continue. For a job without a key, the call does
+        nothing.
+        """
+        ...
+
+    def hold_key_sync(self, until: Duration | datetime, reason: str | None = None) -> None:
+        """`hold_key` for handlers that run in threads."""
         ...
 
     def next_run(self, when: Duration | datetime) -> None:

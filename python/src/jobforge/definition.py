@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, Typed
 
 from .arguments import check_callable, check_one_of, check_range, refuse
 from .definition_checks import DefinitionOptions, checked_definition
+from .handler_checks import check_handler
 from .schema import AnySchema, Schema, schema_of
 from .words import BOUNDS, UNSET, DedupeMode, KeepLogs, RetryPreset, Unset
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .arguments import Duration, Tenant
     from .context import JobContext
     from .retry import RetryPolicy
+    from .webhook import NotifyOptions
 
     In = TypeVar("In", default=Any)
     Out = TypeVar("Out", default=Any)
@@ -53,6 +55,10 @@ class JobOptions(TypedDict, total=False):
     tags: Sequence[str] | None
     subject: str | None
     concurrency_key: str | None
+    offload: bool | None
+    """True: stores a payload of more than 512 KiB, up to 64 MiB, in the artifact store."""
+    notify: NotifyOptions | None
+    """Whom a webhook tells about the end of the job, if this call creates it."""
     traceparent: str | None
     """A W3C trace context header, stored with the job. Default: the active span, if the process has OpenTelemetry."""
 
@@ -101,6 +107,7 @@ class JobDefinition(Generic[In, Out]):
 
         def bind(function: Callable[[In, JobContext[Any]], Awaitable[Out] | Out]) -> JobHandler[In, Out]:
             check_callable(function, "function", "Write @definition.handler above the handler.")
+            check_handler(function, is_batch=False)
             return JobHandler(self, function, 1, _where(function, run_in))
 
         return bind
@@ -121,6 +128,7 @@ class JobDefinition(Generic[In, Out]):
             ],
         ) -> JobHandler[In, Out]:
             check_callable(function, "function", "Write @definition.batch_handler(size) above the handler.")
+            check_handler(function, is_batch=True)
             return JobHandler(self, function, size, _where(function, run_in), is_batch=True)
 
         return bind
@@ -131,7 +139,7 @@ class JobDefinition(Generic[In, Out]):
 
 def _where(function: Callable[..., object], run_in: RunIn | None) -> RunIn:
     called = function if inspect.isroutine(function) else getattr(function, "__call__", function)  # noqa: B004
-    is_async = inspect.iscoroutinefunction(called)
+    is_async = inspect.iscoroutinefunction(called) or inspect.iscoroutinefunction(function)
     if run_in is None:
         return "loop" if is_async else "thread"
     check_one_of(run_in, "run_in", RunIn)

@@ -32,6 +32,7 @@ from .errors import (
     WorkflowNotRetryableError,
     WorkflowNotRunningError,
 )
+from .refusals import REFUSED_CODES, refusal_hint, refused_connection, unreachable_hint
 from .transport.functions import api_functions
 
 
@@ -70,20 +71,11 @@ _CLASSES: Final[dict[str, type[JobForgeError]]] = {
 }
 # In addition to class 08: errors that may not occur on another connection or a little later.
 _LOST_CONNECTION: Final = frozenset({"57P01", "57P02", "57P03", "57P05", "53300", "25006"})
-# The server refuses this login or database. A retry does not help.
-_REFUSED_CONNECTION: Final = frozenset({"28000", "28P01", "3D000"})
 # Serialization failure, deadlock, lock timeout, full disk, out of memory, and plans that a migration made stale.
 _RETRYABLE: Final = frozenset({"40001", "40P01", "55P03", "0A000", "26000", "53100", "53200"})
-_REFUSAL_HINTS: Final = {
-    "28P01": "Check the user name and password in the database URL. Percent-encode special characters in them.",
-    "3D000": "Check the name of the database at the end of the database URL, or create the database.",
+_STATEMENT_HINTS: Final = {
+    "25P02": "An earlier statement of the transaction failed. Roll the transaction back, and find that first error.",
 }
-# libpq has no SQLSTATE for a connection that was refused, only its message.
-_REFUSALS: Final = (
-    (re.compile(r"password authentication failed|no password supplied"), "28P01"),
-    (re.compile(r'role ".*" does not exist|no pg_hba\.conf entry'), "28000"),
-    (re.compile(r'database ".*" does not exist'), "3D000"),
-)
 _SQLSTATE: Final = re.compile(r"[0-9A-Z]{5}")
 _MAX_REASONS: Final = 10
 
@@ -101,17 +93,25 @@ FIELD_NAMES: Final = {
 def from_sql_error(error: SqlError) -> JobForgeError:
     """The error of this package for an SQLSTATE."""
     name, field = _read_detail(error.detail)
-    hint = error.hint or _missing_role(error.message)
+    hint = error.hint or _missing_role(error.message) or _STATEMENT_HINTS.get(error.code)
     known = NotUpdatableError if name == "not_updatable" else _CLASSES.get(error.code)
+    if known is NotInstalledError:
+        # The hint of Postgres is about casts, which a caller of this package does not write.
+        return NotInstalledError(not_installed(error.message))
     if known is not None:
         return known(error.message, kind=name, field=field, hint=hint)
     if error.code.startswith("08") or error.code in _LOST_CONNECTION:
         return ConnectionError(error.message, code=error.code)
-    if error.code in _REFUSED_CONNECTION:
-        hint = _REFUSAL_HINTS.get(error.code)
+    if error.code in REFUSED_CODES:
+        hint = refusal_hint(error.message)
         return ConnectionError(error.message, code=error.code, retryable=False, hint=hint)
     retryable = error.code in _RETRYABLE
     return DatabaseError(error.message, code=error.code, field=field, hint=hint, retryable=retryable)
+
+
+def not_installed(reason: str) -> str:
+    """The message of a call for which the database has no function, view or schema."""
+    return f"JobForge is not installed in this database, or is older than this client: {reason}"
 
 
 def _missing_role(message: str) -> str | None:
@@ -136,8 +136,12 @@ def from_driver_error(error: BaseException) -> JobForgeError:
             return from_sql_error(found)
     for reason in reasons:
         if _is_connection_error(reason):
-            return _refused(str(reason).strip()) or ConnectionError(_first_line(reason))
+            return refused_connection(str(reason).strip()) or _unreachable(reason)
     return DatabaseError(_first_line(error))
+
+
+def _unreachable(reason: BaseException) -> ConnectionError:
+    return ConnectionError(_first_line(reason), hint=unreachable_hint(str(reason)))
 
 
 def _reasons(error: BaseException) -> list[BaseException]:
@@ -166,18 +170,6 @@ def _sql_error_in(reason: BaseException) -> SqlError | None:
 def _is_connection_error(reason: BaseException) -> bool:
     # InterfaceError: asyncpg and psycopg raise it for a connection that is closed.
     return isinstance(reason, OSError) or type(reason).__name__ in ("OperationalError", "InterfaceError")
-
-
-def _refused(message: str) -> ConnectionError | None:
-    for pattern, code in _REFUSALS:
-        if pattern.search(message):
-            hint = _REFUSAL_HINTS.get(code)
-            if "no password supplied" in message:
-                hint = (
-                    "Write it into the database URL, as in postgres://user:password@host/database, or set PGPASSWORD."
-                )
-            return ConnectionError(message, code=code, retryable=False, hint=hint)
-    return None
 
 
 def _first_line(error: BaseException) -> str:

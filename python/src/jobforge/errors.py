@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .records import Job
+    from .workflows.records import WorkflowDetails
 
 AbortKind = Literal["timeout", "canceled", "lost", "shutdown"]
 
@@ -267,6 +268,47 @@ class JobNotFoundError(JobForgeError):
         self.job_id = job_id
 
 
+class ArtifactNotFoundError(JobForgeError):
+    """The tenant has no such artifact: it was deleted with its job, or belongs to another tenant."""
+
+    usual_code = "ARTIFACT_NOT_FOUND"
+    usual_kind = "artifact_not_found"
+    usual_field = "ref"
+    usual_hint = "Check the reference and the tenant."
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(f"There is no artifact {ref}")
+        self.ref = ref
+
+
+class ArtifactStoreRequiredError(JobForgeError):
+    """The call needs an artifact store, and this client has none."""
+
+    usual_code = "ARTIFACT_STORE_REQUIRED"
+    usual_kind = "artifact_store_required"
+    usual_field = "artifacts"
+    usual_hint = (
+        'Pass artifacts=open_store(os.environ["JOBFORGE_ARTIFACTS"]) of jobforge.artifacts to JobForge or '
+        "AsyncJobForge."
+    )
+
+    def __init__(self, message: str = "This client has no artifact store") -> None:
+        super().__init__(message)
+
+
+class ArtifactDamagedError(JobForgeError):
+    """The content of an artifact is not what was stored: its size or its hash differs."""
+
+    usual_code = "ARTIFACT_DAMAGED"
+    usual_kind = "artifact_damaged"
+    usual_field = "ref"
+    usual_hint = "Check whether another program writes to the artifact store."
+
+    def __init__(self, ref: str) -> None:
+        super().__init__(f"The artifact {ref} is not what was stored")
+        self.ref = ref
+
+
 class JobFailedError(JobForgeError):
     """The awaited job finished as failed or dead."""
 
@@ -292,15 +334,53 @@ class JobCanceledError(JobForgeError):
         self.job = job
 
 
+class WorkflowNotFoundError(JobForgeError):
+    """The tenant has no such workflow, or it has been forgotten."""
+
+    usual_code = "WORKFLOW_NOT_FOUND"
+    usual_kind = "workflow_not_found"
+    usual_field = "workflow_id"
+    usual_hint = "Check the id and the tenant. A workflow that was started in a transaction exists after its commit."
+
+    def __init__(self, workflow_id: str) -> None:
+        super().__init__(f"There is no workflow {workflow_id}")
+        self.workflow_id = workflow_id
+
+
+class WorkflowFailedError(JobForgeError):
+    """The awaited workflow ended as failed."""
+
+    usual_code = "WORKFLOW_FAILED"
+    usual_kind = "workflow_failed"
+
+    def __init__(self, workflow: WorkflowDetails) -> None:
+        found = ((each.step, (each.error or {}).get("message")) for each in workflow.failed)
+        steps = (f"{step}: {message or 'no error was reported'}" for step, message in found)
+        why = "it did not end before its deadline" if workflow.reason == "deadline" else "; ".join(steps)
+        super().__init__(f"Workflow {workflow.id} ({workflow.name}) failed{f': {why}' if why else ''}")
+        self.workflow = workflow
+
+
+class WorkflowCanceledError(JobForgeError):
+    """The awaited workflow was canceled."""
+
+    usual_code = "WORKFLOW_CANCELED"
+    usual_kind = "workflow_canceled"
+
+    def __init__(self, workflow: WorkflowDetails) -> None:
+        super().__init__(f"Workflow {workflow.id} ({workflow.name}) was canceled")
+        self.workflow = workflow
+
+
 class WaitTimeoutError(JobForgeError):
-    """The job did not finish within the waiting time. The job goes on."""
+    """The job or workflow did not end within the waiting time. It goes on."""
 
     usual_code = "WAIT_TIMEOUT"
     usual_kind = "wait_timeout"
     usual_retryable = True
 
-    def __init__(self, job_id: str, timeout: float) -> None:
-        super().__init__(f"Job {job_id} did not finish within {timeout:g} s")
+    def __init__(self, job_id: str, timeout: float, what: str = "Job") -> None:
+        super().__init__(f"{what} {job_id} did not finish within {timeout:g} s")
         self.job_id = job_id
 
 

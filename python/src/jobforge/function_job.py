@@ -20,8 +20,9 @@ from typing import (
     overload,
 )
 
-from .arguments import refuse
+from .arguments import check_type, refuse
 from .definition import JobDefinition, JobHandler, NewJob, RunIn, define_job
+from .errors import InvalidArgumentError
 from .schema import Schema, schema_of
 from .words import UNSET
 
@@ -78,10 +79,13 @@ def job(
 
     The options are those of `define_job`. `dedupe` and `subject` get the arguments as a dict.
     """
+    if callable(type):
+        refuse("type", "is missing: @job needs the name of the type", 'Write @job("report.build") above the function.')
+    check_type(type)
 
     def decorate(function: Callable[..., Any]) -> FunctionJob[..., Any]:
         hints = get_type_hints(function)
-        signature = _without_context(function)
+        signature = _without_context(function, hints)
         definition: JobDefinition[Any, Any] = define_job(
             type,
             input=ArgumentsSchema(signature, hints),
@@ -143,13 +147,11 @@ def _taking_input(function: Callable[..., Any]) -> Callable[[Any, JobContext[Any
     return _AwaitingInput(function) if inspect.iscoroutinefunction(function) else _TakingInput(function)
 
 
-def _without_context(function: Callable[..., object]) -> inspect.Signature:
+def _without_context(function: Callable[..., object], hints: Mapping[str, Any]) -> inspect.Signature:
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
-    if not parameters or parameters[0].kind not in (
-        inspect.Parameter.POSITIONAL_ONLY,
-        inspect.Parameter.POSITIONAL_OR_KEYWORD,
-    ):
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if not parameters or parameters[0].kind not in kinds or _is_payload(hints.get(parameters[0].name)):
         refuse("function", "must take the JobContext as its first parameter", "def build(job: JobContext, …): …")
     for each in parameters[1:]:
         if each.kind in (each.POSITIONAL_ONLY, each.VAR_POSITIONAL, each.VAR_KEYWORD):
@@ -157,15 +159,39 @@ def _without_context(function: Callable[..., object]) -> inspect.Signature:
     return signature.replace(parameters=parameters[1:])
 
 
+def _is_payload(annotation: Any) -> bool:
+    """Whether a value of this type is read from JSON, so that it cannot be meant for the context."""
+    if annotation in (None, Any, object):
+        return False
+    try:
+        schema_of(annotation, "function")
+    except InvalidArgumentError:
+        return False
+    return True
+
+
 def bound_arguments(signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments by name. Raises a TypeError as the call itself would."""
     return dict(signature.bind(*args, **kwargs).arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionParameter:
+    """A parameter of a function, as its payload has it."""
+
+    name: str
+    annotation: Any
+    is_required: bool
 
 
 class ArgumentsSchema(Schema[dict[str, Any]]):
     """The arguments of a function as a payload."""
 
     def __init__(self, signature: inspect.Signature, hints: Mapping[str, Any]) -> None:
+        self._parameters = [
+            FunctionParameter(each.name, hints.get(each.name, Any), each.default is each.empty)
+            for each in signature.parameters.values()
+        ]
         self._parts = {name: schema_of(hints.get(name), f"input.{name}") for name in signature.parameters}
         required = [each.name for each in signature.parameters.values() if each.default is each.empty]
         optional = [name for name in signature.parameters if name not in required]
@@ -174,6 +200,10 @@ class ArgumentsSchema(Schema[dict[str, Any]]):
             "Arguments", [*((name, Any) for name in required), *((name, Any, None) for name in optional)]
         )
         self._object = schema_of(made, "input")
+
+    def parameters(self) -> Sequence[FunctionParameter]:
+        """The parameters in their order."""
+        return self._parameters
 
     def load(self, form: object, field: str) -> dict[str, Any]:
         self._object.load(form, field)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from .rows import Record
 
 if TYPE_CHECKING:
-    from .words import GateScopeName, KeepLogs, KeptBecause, LimitScopeName, WorkerStatus
+    from .words import GateScopeName, LimitScopeName, WorkerStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +19,8 @@ class AuditEntry(Record):
     id: int
     at: datetime
     tenant: str
+    tenant_label: str | None
+    """What people call the tenant; None if it has no label."""
     actor: str
     action: str
     entity_type: str
@@ -35,6 +36,8 @@ class Gate(Record):
     scope: GateScopeName
     key: str
     """The type or the tenant; empty for everything."""
+    tenant_label: str | None
+    """What people call the tenant; None if it has no label."""
     reason: str | None
     until: datetime | None
     set_at: datetime
@@ -58,6 +61,8 @@ class ChangedGate(Record):
     """Whether it was paused before. False after a resume: nothing was paused."""
     known: bool
     """False if no job, schedule, policy, worker or setting has this type or tenant."""
+    audit_id: int | None
+    """The entry in the audit log; None if nothing changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,8 @@ class Limit(Record):
     scope: LimitScopeName
     key: str
     """The type, the tenant, `TYPE:TENANT`, or the concurrency key; `*` in a default."""
+    tenant_label: str | None
+    """What people call the tenant of the limit; None if it has no label."""
     max_running: int | None
     rate: int | None
     per: str | None
@@ -76,128 +83,26 @@ class Limit(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class ListedLimit(Limit):
+    """A limit in a list, with its use now. The use of a default is not known: each key counts by itself."""
+
+    running: int | None
+    waiting: int | None
+    """Due jobs that the limit keeps back."""
+    tokens: int | None
+    """How many jobs the rate lets start now."""
+    next_at: datetime | None
+    """When the next token comes, if there are none."""
+    exact: bool | None
+    """False if more jobs wait than `waiting` says."""
+
+
+@dataclass(frozen=True, slots=True)
 class ChangedLimit(Limit):
     """A limit that was just set."""
 
     known: bool
     """False if no job, schedule, policy, worker or setting has this type or tenant."""
-
-
-@dataclass(frozen=True, slots=True)
-class Policy(Record):
-    """How a type behaves. Durations are in seconds."""
-
-    type: str
-    """The type, or `*` if it has no policy of its own."""
-    base: float
-    cap: float | None
-    """None: one year."""
-    factor: float
-    jitter: float
-    max_attempts: int
-    timeout: float | None
-    lease: float | None
-    audit_action: str | None
-    keep_history: bool
-    keep_logs: KeepLogs
-    retention_days: int | None
-    max_priority: int | None
-    redact: list[str]
-    by_hand: list[str]
-    """The settings that an operator has made. Definitions do not replace them until they change themselves."""
-    updated_at: datetime | None
-    updated_by: str | None
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Self:
-        """Turns the kernel's milliseconds into seconds."""
-        seconds = {}
-        for name in ("base", "cap", "timeout", "lease"):
-            value = row.get(f"{name}_ms")
-            seconds[name] = None if value is None else value / 1000
-        by_hand = [key.removesuffix("_ms") for key in row.get("by_hand") or ()]
-        # Without arguments, super() does not find the class that slots have replaced.
-        return super(Policy, cls).from_row({**row, **seconds, "by_hand": by_hand})
-
-
-@dataclass(frozen=True, slots=True)
-class PolicyReset:
-    """What `policies.reset` did."""
-
-    type: str
-    reset: bool
-    """False if the type had no policy of its own."""
-    policy: Policy
-    """The policy that applies now."""
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A setting that differs. Keys and values are the kernel's, such as `timeout_ms`."""
-
-    key: str
-    before: Any
-    after: Any
-
-    @classmethod
-    def read(cls, rows: Any) -> list[Difference]:
-        """The differences of a row."""
-        return [cls(each["key"], each.get("from"), each.get("to")) for each in rows or ()]
-
-
-@dataclass(frozen=True, slots=True)
-class PolicySync:
-    """What a sync did, or would do, for one type."""
-
-    type: str
-    action: str
-    """`created`, `changed` or `unchanged`. Created: the type had the default policy before."""
-    changes: list[Difference]
-    kept: list[Difference]
-    """The differences that stay: `before` is what the policy has, `after` what the definition says."""
-    kept_because: KeptBecause | None
-    known: bool
-    """Whether the database knew before that this version says this."""
-    version: str | None
-    updated_by: str | None
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Self:
-        return cls(
-            row["type"],
-            row["action"],
-            Difference.read(row.get("changes")),
-            Difference.read(row.get("kept")),
-            row.get("kept_because"),
-            bool(row.get("known")),
-            row.get("version"),
-            row.get("updated_by"),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleSync:
-    """What a sync did, or would do, for one schedule."""
-
-    tenant: str
-    type: str
-    key: str
-    action: str
-    """`created`, `changed`, `unchanged`, or `disabled`: the application no longer declares the schedule."""
-    changes: list[Difference]
-    next_run_at: datetime | None
-
-    @classmethod
-    def from_row(cls, row: Mapping[str, Any]) -> Self:
-        next_run_at = row.get("next_run_at")
-        return cls(
-            row["tenant_id"],
-            row["type"],
-            row["key"],
-            row["action"],
-            Difference.read(row.get("changes")),
-            None if next_run_at is None else datetime.fromisoformat(next_run_at),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +131,9 @@ class WorkerInfo(Record):
     status: WorkerStatus
     instance: str | None
     tenant: str | None
+    """The tenant whose jobs it runs; None: all."""
+    tenant_label: str | None
+    """What people call the tenant; None if it has no label."""
     started_at: datetime
     seen_at: datetime
     types: list[str] | None
@@ -271,6 +179,8 @@ class Usage(Record):
     start_at: datetime
     tenant: str | None
     """None if tenants are added up. The same holds for the type."""
+    tenant_label: str | None
+    """What people call the tenant; None if it has no label."""
     type: str | None
     runs: int
     succeeded: int

@@ -7,6 +7,8 @@ from typing import Any, Literal, Self
 from pydantic import Field, PositiveFloat, PositiveInt, SecretStr, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from .artifacts.open_store import open_store
+
 
 class JobForgeSettings(BaseSettings):
     """How to reach JobForge. The variables are those of `jobforge.Settings`: JOBFORGE_ and the name in upper case."""
@@ -21,6 +23,7 @@ class JobForgeSettings(BaseSettings):
     timeout: PositiveFloat | None = None
     pool_mode: Literal["session", "transaction"] | None = None
     max_connections: PositiveInt | None = None
+    artifacts: str | None = None
 
     @model_validator(mode="after")
     def _has_one(self) -> Self:
@@ -41,6 +44,7 @@ class JobForgeSettings(BaseSettings):
             "timeout": self.timeout,
             "pool_mode": self.pool_mode,
             "max_connections": self.max_connections,
+            "artifacts": None if self.artifacts is None else open_store(self.artifacts),
         }
         return {name: value for name, value in given.items() if value is not None}
 

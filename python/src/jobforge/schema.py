@@ -43,6 +43,7 @@ class StandardSchema(Schema[T]):
     """Types of the standard library."""
 
     def __init__(self, annotation: object, field: str) -> None:
+        self.annotation = annotation
         self._read = reader_of(annotation, field)
 
     def load(self, form: object, field: str) -> T:
@@ -59,6 +60,7 @@ class PydanticSchema(Schema[T]):
     def __init__(self, annotation: Any) -> None:
         from pydantic import TypeAdapter
 
+        self.annotation = annotation
         self._own_adapter = isinstance(annotation, TypeAdapter)
         self._adapter: Any = annotation if self._own_adapter else TypeAdapter(annotation)
         config: Any = getattr(annotation, "model_config", None) or {}
@@ -90,7 +92,8 @@ def schema_of(annotation: Any, field: str) -> Schema[Any]:
         return annotation
     if annotation is None or annotation is Any or annotation is object:
         return AnySchema()
-    if hasattr(annotation, "__pydantic_validator__") or hasattr(annotation, "validate_python"):
+    is_model = isinstance(annotation, type) and hasattr(annotation, "__pydantic_validator__")
+    if is_model or hasattr(annotation, "validate_python"):
         return PydanticSchema(annotation)
     return StandardSchema(annotation, field)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
+from .artifacts.open_store import open_store
 from .errors import InvalidArgumentError
 from .suggest import suggest
 
@@ -33,6 +34,11 @@ def _pool_mode(text: str) -> str:
     return text
 
 
+def _store(text: str) -> str:
+    open_store(text)
+    return text
+
+
 _READERS: Final[Mapping[str, tuple[Callable[[str], Any], str]]] = {
     "database_url": (str, "a URL such as postgresql://user:password@host:5432/database"),
     "url": (str, "the URL of a JobForge server"),
@@ -42,14 +48,34 @@ _READERS: Final[Mapping[str, tuple[Callable[[str], Any], str]]] = {
     "timeout": (_seconds, "a number of seconds"),
     "pool_mode": (_pool_mode, "session or transaction"),
     "max_connections": (_count, "a whole number from 1 on"),
+    "artifacts": (_store, "file:PATH or s3://BUCKET/PREFIX"),
 }
 """Each setting, how it is read, and what it must be. `jobforge.pydantic` is made from the same table."""
 
 _OTHERS: Final = frozenset(
-    {"JOBFORGE_TENANT", "JOBFORGE_ENV", "JOBFORGE_TICK_SECRET", "JOBFORGE_JWT_SECRET", "JOBFORGE_JWKS_URL"}
+    f"{PREFIX}{name}"
+    for name in (
+        "APP_VERSION",
+        "EGRESS",
+        "EGRESS_POLICY",
+        "EMBEDDED_HOME",
+        "ENV",
+        "JWKS_URL",
+        "JWT_SECRET",
+        "METRICS_SECRET",
+        "PYTHON",
+        "SECRETS_FILE",
+        "TENANT",
+        "TICK_SECRET",
+        "WATCHED",
+    )
 )
-"""Variables with this prefix that other parts of JobForge read: the command line, and the tests."""
-_OTHER_PREFIXES: Final = ("JOBFORGE_TEST_", "JOBFORGE_WORKER_", "JOBFORGE_REQUIRE_", "JOBFORGE_SKIP_")
+"""Variables with this prefix that other parts of JobForge read: servers, connectors, the command line, the tests."""
+_OTHER_PREFIXES: Final = tuple(
+    f"{PREFIX}{name}_" for name in ("BENCH", "REQUIRE", "SECRET", "SKIP", "TEST", "WEBHOOK", "WORKER")
+)
+_ALIASES: Final = {"JOBFORGE_API_SCHEMA": "schema"}
+"""The command of the npm package has this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +91,8 @@ class Settings:
     timeout: float | None = None
     pool_mode: str | None = None
     max_connections: int | None = None
+    artifacts: str | None = None
+    """The address of the artifact store, as `open_store` takes it."""
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None) -> Self:
@@ -73,7 +101,7 @@ class Settings:
         values: dict[str, Any] = {}
         for variable, text in found.items():
             if variable.startswith(PREFIX) and variable not in _OTHERS and not variable.startswith(_OTHER_PREFIXES):
-                name = variable.removeprefix(PREFIX).lower()
+                name = _ALIASES.get(variable, variable.removeprefix(PREFIX).lower())
                 values[name] = _read(variable, name, text)
         if "database_url" not in values and "url" not in values and found.get("DATABASE_URL"):
             values["database_url"] = found["DATABASE_URL"]
@@ -91,6 +119,7 @@ class Settings:
             "timeout": self.timeout,
             "pool_mode": self.pool_mode,
             "max_connections": self.max_connections,
+            "artifacts": None if self.artifacts is None else open_store(self.artifacts),
         }
         return {name: value for name, value in given.items() if value is not None}
 

@@ -11,6 +11,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from .errors import JobForgeError
+from .forked import renew_after_fork
+from .loop_bound import LoopBound
 from .transport.base import ListenEvents
 
 if TYPE_CHECKING:
@@ -25,6 +27,10 @@ class DoneSignals:
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
+        self.begin_anew()
+        renew_after_fork(self)
+
+    def begin_anew(self) -> None:
         self._lock = threading.Lock()
         self._waiting: dict[str, set[Subscription]] = {}
         self._listener: Listener | None = None
@@ -107,19 +113,26 @@ class Subscription:
         self._signals.leave(self, self._job_id)
 
 
-class AsyncDoneSignals:
+class AsyncDoneSignals(LoopBound):
     """For asynchronous clients."""
 
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
-        self._waiting: dict[str, set[AsyncSubscription]] = {}
         self._listener: asyncio.Task[AsyncListener] | None = None
+        self._forget_loop()
+
+    def _forget_loop(self) -> None:
+        listener, self._listener = self._listener, None
+        if listener is not None and listener.done() and not listener.cancelled() and listener.exception() is None:
+            listener.result().stop()
+        self._waiting: dict[str, set[AsyncSubscription]] = {}
         self._lingering: asyncio.TimerHandle | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self.is_listening = False
 
     async def subscribe(self, job_id: str) -> AsyncSubscription:
         """Starts to watch for a job. Close the subscription."""
+        self._enter_loop()
         subscription = AsyncSubscription(self, job_id)
         self._waiting.setdefault(job_id, set()).add(subscription)
         if self._lingering is not None:
@@ -168,6 +181,7 @@ class AsyncDoneSignals:
 
     async def close(self) -> None:
         """Stops listening."""
+        self._enter_loop()
         if self._lingering is not None:
             self._lingering.cancel()
         listener, self._listener, self.is_listening = self._listener, None, False

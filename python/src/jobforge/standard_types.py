@@ -1,5 +1,7 @@
 """Reads JSON values as types of the standard library: dataclasses, TypedDicts, lists, unions, times, uuids, enums.
 
+They may contain models of Pydantic.
+
 A reader is made once per definition. It appends what it finds wrong to a list, so that one error names everything.
 """
 
@@ -9,12 +11,12 @@ import dataclasses
 import types
 import typing
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import date, datetime, time
 from enum import Enum
 from typing import Any, Final, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints, is_typeddict
 
-from .errors import InvalidArgumentError, InvalidValueIssue
+from .errors import InvalidArgumentError, InvalidValueError, InvalidValueIssue
 
 Path: TypeAlias = tuple[str | int, ...]
 Reader: TypeAlias = Callable[[object, Path, list[InvalidValueIssue]], Any]
@@ -29,8 +31,11 @@ def reader_of(annotation: Any, field: str) -> Reader:
         return lambda value, _path, _issues: value
     if annotation is None or annotation is type(None):
         return _read_none
-    if annotation in _SIMPLE:
+    # A value that was passed instead of its type may have no hash.
+    if isinstance(annotation, Hashable) and annotation in _SIMPLE:
         return _SIMPLE[annotation]
+    if isinstance(annotation, type) and hasattr(annotation, "__pydantic_validator__"):
+        return _model(annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (typing.Annotated, typing.Required, typing.NotRequired):
         return reader_of(arguments[0], field)
@@ -180,6 +185,23 @@ def _mapping(item: Reader) -> Reader:
             _wrong(issues, path, "an object", value)
             return None
         return {key: item(each, (*path, key), issues) for key, each in value.items()}
+
+    return read
+
+
+def _model(annotation: Any) -> Reader:
+    """A Pydantic model within a list, a dataclass or another type of the standard library."""
+    # Imported here, because models of Pydantic are also read without a type of the standard library around them.
+    from .schema import PydanticSchema
+
+    schema: PydanticSchema[Any] = PydanticSchema(annotation)
+
+    def read(value: object, path: Path, issues: list[InvalidValueIssue]) -> object:
+        try:
+            return schema.load(value, "")
+        except InvalidValueError as error:
+            issues.extend(InvalidValueIssue(each.message, (*path, *each.path)) for each in error.issues)
+            return None
 
     return read
 

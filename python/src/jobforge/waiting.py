@@ -50,8 +50,9 @@ class Patience:
 class Countdown:
     """The time that a waiter has left."""
 
-    def __init__(self, job_id: str, timeout: float | None) -> None:
+    def __init__(self, job_id: str, timeout: float | None, what: str = "Job") -> None:
         self._job_id = job_id
+        self._what = what
         self._timeout = timeout
         self._end = None if timeout is None else monotonic() + timeout
 
@@ -70,10 +71,17 @@ class Countdown:
 
     def error(self) -> WaitTimeoutError:
         """The error of a waiter whose time is over."""
-        return WaitTimeoutError(self._job_id, self._timeout or 0)
+        return WaitTimeoutError(self._job_id, self._timeout or 0, self._what)
+
+    def require_time(self) -> None:
+        """Raises a WaitTimeoutError when the time is over."""
+        self.left()
 
     def call_limit(self) -> float | None:
         """The time limit of one call; None for the usual one."""
+        if self._timeout == 0:
+            # Who does not want to wait gets the result of a job that has ended.
+            return None
         left = self.left()
         return None if left is None or left > DEFAULT_TIMEOUT else left
 

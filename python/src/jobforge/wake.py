@@ -13,6 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from .errors import JobForgeError
+from .forked import renew_after_fork
+from .loop_bound import LoopBound
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -49,12 +51,20 @@ class _Followers:
         self._times.clear()
         return found
 
+    def begin_anew(self) -> None:
+        """No type was notified a moment ago."""
+        self._leaders.clear()
+
 
 class Waker:
     """For blocking clients. Threads may share it."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
+        self.begin_anew()
+        renew_after_fork(self)
+
+    def begin_anew(self) -> None:
         self._lock = threading.Lock()
         self._followers = _Followers()
         self._timer: threading.Timer | None = None
@@ -90,7 +100,7 @@ class Waker:
                 self._transport.call("jobforge_wake_workers", {"p_wakes": wakes})
 
 
-class AsyncWaker:
+class AsyncWaker(LoopBound):
     """For asynchronous clients."""
 
     def __init__(self, transport: AsyncTransport) -> None:
@@ -101,14 +111,22 @@ class AsyncWaker:
 
     def leads(self, type: str) -> bool:
         """Whether an enqueue of the type notifies by itself. If not, call `follow` after its commit."""
+        self._enter_loop()
         leads = self._followers.leads(type)
         self._schedule()
         return leads
 
     def follow(self, type: str, run_at: datetime | None) -> None:
         """An enqueue that did not notify has been committed; None: the job is due now."""
+        self._enter_loop()
         self._followers.follow(type, run_at)
         self._schedule()
+
+    def _forget_loop(self) -> None:
+        # What it has not sent is sent by the next loop.
+        self._followers.begin_anew()
+        self._timer = None
+        self._sending = set()
 
     def _schedule(self) -> None:
         if self._timer is None:
@@ -130,6 +148,7 @@ class AsyncWaker:
 
     async def flush(self) -> None:
         """Sends pending wake-ups. Best effort: workers also poll, so failures are not reported."""
+        self._enter_loop()
         self._send()
         if self._sending:
             await asyncio.wait(self._sending)

@@ -31,7 +31,25 @@ EnqueueOutcome = Literal["created", "existing", "replaced"]
 BulkChange = Literal["cancel", "reschedule", "purge"]
 GateScopeName = Literal["all", "type", "tenant"]
 LimitScopeName = Literal["type", "tenant", "type_tenant", "key"]
-AuditEntityType = Literal["job", "jobs", "schedule", "type", "gate", "limit", "role", "token", "connector", "tenant"]
+AuditEntityType = Literal[
+    "job",
+    "jobs",
+    "schedule",
+    "type",
+    "gate",
+    "limit",
+    "role",
+    "token",
+    "connector",
+    "webhook_endpoint",
+    "egress_policy",
+    "tenant",
+]
+WebhookFormat = Literal["standard", "cloudevents", "legacy", "raw"]
+WebhookSignature = Literal["standard", "both", "ed25519"]
+WebhookPart = Literal["payload", "result"]
+WebhookState = Literal["enabled", "disabled"]
+NotifyStatus = Literal["succeeded", "failed", "dead", "canceled"]
 WorkerStatus = Literal["alive", "stopped", "gone"]
 ScheduleKind = Literal["cron", "every", "dynamic"]
 OverlapMode = Literal["skip", "queue", "allow"]
@@ -41,6 +59,16 @@ ScheduleOrder = Literal["name", "next_run_at"]
 UsagePeriod = Literal["hour", "day", "week", "month", "total"]
 Dimension = Literal["tenant", "type"]
 KeptBecause = Literal["set_by_hand", "newer_version"]
+NeedPolicy = Literal["cancel", "run", "wait", "compensate"]
+WorkflowStatus = Literal["running", "succeeded", "failed", "canceled"]
+StepStatus = Literal[
+    "blocked", "queued", "running", "waiting", "open", "succeeded", "failed", "dead", "canceled", "skipped"
+]
+StepKind = Literal["root", "job", "map", "group", "signal"]
+FailureAction = Literal["finish", "cancel"]
+TimeoutAction = Literal["fail", "continue"]
+Resolution = Literal["succeeded", "skipped"]
+StartOutcome = Literal["created", "existing"]
 
 
 @dataclass(frozen=True, slots=True)

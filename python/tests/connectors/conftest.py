@@ -37,7 +37,7 @@ def get() -> Guarded:
     async def sent(
         url: str, *, policy: Mapping[str, Any] = LOOPBACK_EGRESS, max_bytes: int = 1_000_000, **more: Any
     ) -> tuple[str, Exchange]:
-        given: dict[str, Any] = {"waits": Waits(20, 20, 20), "timeout_ms": 60_000, "redirects": 3, **more}
+        given: dict[str, Any] = {"waits": Waits(20, 20), "timeout_ms": 60_000, "redirects": 3, **more}
         async with send(OutboundRequest(url=url, rules=UrlRules(egress_policy(policy)), **given)) as exchange:
             read = await read_up_to(exchange.body, max_bytes)
             return read.content.decode(), exchange

@@ -22,7 +22,9 @@ class Runner:
         self._worker = Worker(forge, handlers=handlers, sync=False)
         self._priorities = priorities
 
-    async def run(self, job: Any, input: Mapping[str, Any], tenant: str | None = None) -> tuple[Job, dict[str, Any]]:
+    async def run(
+        self, job: Any, input: Mapping[str, Any], tenant: str | None = None, *, expects_error: bool = True
+    ) -> tuple[Job, dict[str, Any]]:
         """The job after one run, and its result, or the details of its error."""
         owner = tenant or self._tenant
         # The newest job is the first: an earlier one may be due for a retry.
@@ -32,6 +34,8 @@ class Runner:
         assert found is not None
         if found.status == "succeeded":
             return found, await handle.result()
+        if not expects_error:
+            return found, {}
         assert found.error is not None
         details: Any = found.error.get("details", {})
         return found, details

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
+import socket
+import struct
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -124,6 +127,42 @@ async def test_a_secret_is_removed_from_a_stream_also_where_two_parts_meet() -> 
     assert clean.replace(b"]=", b"]") == b"before [secret] between [secret] after"
 
 
+async def test_a_secret_is_removed_where_it_was_cut_off_or_is_escaped(
+    runner: Run, servers: Servers, tenant: str
+) -> None:
+    escaped = "".join(f"\\u{ord(each):04x}" for each in SECRET)
+
+    def respond(request: Received) -> tuple[int, dict[str, str], bytes]:
+        if request.path == "/json":
+            return 200, {"content-type": "application/json"}, f'["{escaped}"]'.encode()
+        if request.path.startswith("/deep"):
+            depth = int(request.path[5:])
+            nested = f'{"[" * depth}"{request.headers["x-key"]}"{"]" * depth}'
+            return 200, {"content-type": "application/json"}, nested.encode()
+        length = int(request.path[1:])
+        content = "x" * length + request.headers["x-key"] + "x" * 2000
+        return (500 if length > 1000 else 200), {}, content.encode()
+
+    server = await servers.http(respond)
+    env = {_variable(tenant, "KEY"): SECRET}
+    run = runner(egress=_bound("KEY"), secrets=EnvironmentSecrets(env))
+    headers = {"x-key": {"$secret": "KEY"}}
+    most = {"max_bytes": 10 + len(SECRET) - 1}
+    _, result = await run.run(http_request, {"url": f"{server.url}/10", "headers": headers, "response": most})
+    assert result["body"] == "xxxxxxxxxx[secret]"
+    job, details = await run.run(http_request, {"url": f"{server.url}/1020", "headers": headers})
+    assert details["status"] == 500
+    assert SECRET[:4] not in json.dumps(job.error)
+    _, result = await run.run(http_request, {"url": f"{server.url}/json", "headers": headers})
+    assert result["json"] == ["[secret]"]
+    # What is nested too deeply to be searched is kept as text.
+    for depth in (100, 400, 600, 900, 5000):
+        job, result = await run.run(http_request, {"url": f"{server.url}/deep{depth}", "headers": headers})
+        assert job.status == "succeeded", job.error
+        assert "[secret]" in str(result)
+        assert SECRET not in str(result)
+
+
 async def test_a_token_of_oauth2_is_fetched_once_and_removed(runner: Run, servers: Servers, tenant: str) -> None:
     def issue(request: Received) -> tuple[int, dict[str, str], bytes]:
         assert request.body == b"grant_type=client_credentials&scope=read"
@@ -139,6 +178,68 @@ async def test_a_token_of_oauth2_is_fetched_once_and_removed(runner: Run, server
         assert "the-token" not in json.dumps(result)
     assert [request.headers["authorization"] for request in server.received] == ["Bearer the-token"] * 2
     assert len(issuer.received) == 1
+
+
+async def test_a_token_that_was_revoked_is_replaced_and_one_that_never_worked_is_not(
+    runner: Run, servers: Servers, tenant: str
+) -> None:
+    def issue(_: Received) -> tuple[int, dict[str, str], bytes]:
+        return 200, {}, json.dumps({"access_token": f"token-{len(issuer.received)}", "expires_in": 3600}).encode()
+
+    issuer = await servers.http(issue)
+    valid = "Bearer token-1"
+    server = await servers.http(lambda request: (200 if request.headers["authorization"] == valid else 401, {}, b""))
+    run = runner(egress=_bound("CLIENT"), secrets=EnvironmentSecrets({_variable(tenant, "CLIENT"): SECRET}))
+    oauth2 = {"token_url": issuer.url, "client_id": "me", "client_secret": {"$secret": "CLIENT"}}
+
+    async def status() -> str:
+        job, _ = await run.run(http_request, {"url": server.url, "auth": {"oauth2": oauth2}})
+        return job.status
+
+    assert await status() == "succeeded"
+    valid = "Bearer token-2"
+    assert [await status(), await status()] == ["queued", "succeeded"]
+    valid = "none"
+    # The first of them has a token that worked before, the second one a new token.
+    assert [await status(), await status()] == ["queued", "failed"]
+    assert len(issuer.received) == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "end"),
+    [("silent DNS", "queued"), ("silent server", "failed"), ("reset", "failed"), ("closed", "queued")],
+)
+async def test_a_safe_post_is_repeated_only_if_nothing_was_sent(
+    runner: Run, servers: Servers, kind: str, end: str
+) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        if kind == "silent server":
+            await reader.read()
+        else:
+            linger = struct.pack("ii", 1, 0)
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+    egress: dict[str, Any] = dict(LOOPBACK_EGRESS)
+    url = f"http://127.0.0.1:{await servers.closed_port() if kind == 'closed' else await servers.raw(talk)}/"
+    with socket.socket(type=socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        if kind == "silent DNS":
+            url = "http://api.test.example/"
+            egress["dns_servers"] = [f"127.0.0.1:{silent.getsockname()[1]}"]
+        payload = {"url": url, "method": "POST", "retry": "safe", "timeout_ms": 300}
+        job, details = await runner(egress=egress).run(http_request, payload)
+    assert (job.status, details["sent"]) == (end, end == "failed")
+
+
+async def test_a_compressed_body_is_only_asked_for_if_it_is_decoded(runner: Run, servers: Servers) -> None:
+    server = await servers.http(_echo)
+    for decode, encoding in ((False, "identity"), (True, "gzip")):
+        response = {"decode": decode}
+        await runner().run(
+            http_request, {"url": server.url, "headers": {"Accept-Encoding": "br"}, "response": response}
+        )
+        assert server.received[-1].headers["accept-encoding"] == encoding
 
 
 async def test_a_tenants_configuration_narrows(
@@ -169,30 +270,22 @@ async def test_bodies_are_sent_and_kept_byte_for_byte(
     store = FileStore(tmp_path)
     content = bytes(range(256)) * 1000
 
-    async def parts() -> AsyncIterator[bytes]:
-        yield content
-
     server = await servers.http(lambda request: (200, {}, request.body))
     run = runner(artifacts=store)
     sent = base64.b64encode(content[:256]).decode()
     job, result = await run.run(http_request, {"url": server.url, "method": "PUT", "body_base64": sent})
     assert job.status == "succeeded", job.error
     assert (result["body"], result["body_encoding"]) == (sent, "base64")
-    stored = await store.put(f"uploads/{tenant}/import/data", parts(), content_type="application/octet-stream")
+    stored = store.put(f"uploads/{tenant}/import/data", [content], content_type="application/octet-stream")
     assert stored.bytes == len(content)
     server = await servers.http(lambda _: (200, {}, content))
     job, result = await run.run(http_request, {"url": server.url, "response": {"on_large": "artifact"}})
     assert result["artifact_ref"] == f"artifact:http/{tenant}/{job.id}/response"
-    assert b"".join([part async for part in store.get(result["artifact_ref"])]) == content
-    listed = [each.ref async for each in store.list("http/")]
-    assert listed == [result["artifact_ref"]]
-    await store.delete(result["artifact_ref"])
-    assert [each.ref async for each in store.list("http/")] == []
+    assert b"".join(store.get(result["artifact_ref"])) == content
+    assert [each.ref for each in store.list("http/")] == [result["artifact_ref"]]
 
 
 async def test_an_artifact_is_sent_in_chunks(runner: Run, servers: Servers, tenant: str, tmp_path: Path) -> None:
-    import asyncio
-
     received = bytearray()
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -207,10 +300,7 @@ async def test_an_artifact_is_sent_in_chunks(runner: Run, servers: Servers, tena
 
     store = FileStore(tmp_path)
 
-    async def parts() -> AsyncIterator[bytes]:
-        yield b"x" * 100_000
-
-    stored = await store.put(f"uploads/{tenant}/import/data", parts(), content_type="text/plain")
+    stored = store.put(f"uploads/{tenant}/import/data", [b"x" * 100_000], content_type="text/plain")
     url = f"http://127.0.0.1:{await servers.raw(talk)}/"
     run = runner(artifacts=store)
     job, _ = await run.run(http_request, {"url": url, "method": "POST", "body_artifact": stored.ref})
@@ -265,24 +355,20 @@ async def test_a_large_report_of_code_goes_to_the_artifacts(runner: Run, tmp_pat
     assert "report_csv" not in result
     assert job.progress == {"rows": 10_000}
     csv, written = result["formats"]
-    text = b"".join([part async for part in store.get(csv["ref"])]).decode()
+    text = b"".join(store.get(csv["ref"])).decode()
     assert len(text.encode()) == csv["bytes"]
     lines = text.split("\r\n")
     assert len(lines) == 11_002
     assert lines[1] == f'1,1970-01-01T00:00:00.000Z,"{{""ok"":true,""text"":""{"x" * 20}""}}"'
-    document = json.loads(b"".join([part async for part in store.get(written["ref"])]))
+    document = json.loads(b"".join(store.get(written["ref"])))
     assert document["count"] == 11_000
     assert result["artifact_ref"] == f"artifact:reports/{tenant}/{job.id}/numbers.csv"
 
 
 async def test_rows_come_from_an_artifact_of_the_tenant_only(runner: Run, tmp_path: Path, tenant: str) -> None:
     store = FileStore(tmp_path)
-
-    async def lines() -> AsyncIterator[bytes]:
-        yield b'{"a":1}\n{"a":'
-        yield b'"two"}\n'
-
-    stored = await store.put(f"uploads/{tenant}/import/rows.jsonl", lines(), content_type="application/jsonl")
+    lines = [b'{"a":1}\n{"a":', b'"two"}\n']
+    stored = store.put(f"uploads/{tenant}/import/rows.jsonl", lines, content_type="application/jsonl")
     run = runner(artifacts=store)
     _, result = await run.run(report_generate, {"inputs_ref": stored.ref, "format": "csv"})
     assert result["report_csv"] == "a\r\n1\r\ntwo\r\n"
@@ -291,9 +377,54 @@ async def test_rows_come_from_an_artifact_of_the_tenant_only(runner: Run, tmp_pa
         assert (job.status, details) == ("failed", {"code": "artifact_unavailable"})
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"x" * 2_000_000, "has a line over 1048576 bytes"),
+        (b'{"a":1}\r\n\n{"a":', "Line 3 of the artifact is not a JSON object"),
+        (b"[1]\n", "Line 1 of the artifact is not a JSON object"),
+    ],
+    ids=["endless", "broken", "list"],
+)
+async def test_a_line_of_an_artifact_that_does_not_end_or_is_no_object_fails_the_report(
+    runner: Run, tmp_path: Path, tenant: str, content: bytes, message: str
+) -> None:
+    store = FileStore(tmp_path)
+    stored = store.put(f"uploads/{tenant}/import/rows.jsonl", [content], content_type="application/jsonl")
+    job, details = await runner(artifacts=store).run(report_generate, {"inputs_ref": stored.ref})
+    assert (job.status, details) == ("failed", {"code": "invalid_payload"})
+    assert message in (job.last_error or "")
+
+
+async def test_a_negative_amount_that_is_a_text_is_no_formula(runner: Run) -> None:
+    safe = ["-12.50", "-3", "12", "x-y"]
+    formulas = ["-2+3", "-1 ", "--1", "-1\n", "-", "-.5", "+1", "@a", "\t=1", "\uff1d1"]
+    rows = [{"text": text} for text in (*safe, *formulas)]
+    _, result = await runner().run(report_generate, {"rows": rows, "format": "csv"})
+    cells = result["report_csv"].split("\r\n")[1:-1]
+    assert [cell.lstrip('"').startswith("'") for cell in cells] == [False] * len(safe) + [True] * len(formulas)
+
+
+@pytest.mark.parametrize("name", ["rows", "inputs_data"])
+async def test_rows_of_the_payload_replace_those_of_a_report(runner: Run, name: str) -> None:
+    row = {"user": '<script>alert("1")</script>', "n": 1}
+    run = runner()
+    for given in [[row], row] if name == "inputs_data" else [[row]]:
+        payload = {"report_type": "usage-summary", "format": ["json", "html", "csv"], name: given}
+        job, result = await run.run(report_generate, payload)
+        assert job.status == "succeeded", job.error
+        assert (result["rows"], result["metadata"]["title"]) == (1, "Usage by type")
+        assert json.loads(result["report_json"])["rows"] == [row]
+        assert "&lt;script&gt;alert(&quot;1&quot;)" in result["report_html"]
+        assert "<script" not in result["report_html"]
+        assert result["report_csv"].startswith("n,user\r\n1,")
+    job, details = await run.run(report_generate, {"report_type": "no-such-report", name: [row]})
+    assert (job.status, details) == ("failed", {"code": "invalid_payload"})
+
+
 async def test_a_store_that_fails_fails_the_report(runner: Run) -> None:
     class Broken(FileStore):
-        async def put(self, key: str, content: Any, *, content_type: str) -> Any:
+        def put(self, key: str, content: Any, *, content_type: str) -> Any:
             del key, content, content_type
             raise OSError("the disk is full")
 
@@ -318,5 +449,9 @@ async def test_the_built_in_reports_show_the_tenants_own_usage(
     assert dead["rows"] == 1
     job, _ = await run.run(report_generate, {"report_type": "job-analytics", "params": {"from": "2026-01-01"}})
     assert job.status == "succeeded", job.error
-    job, details = await run.run(report_generate, {"report_type": "job-analytics", "params": {"from": "x"}})
-    assert (job.status, details["code"]) == ("failed", "invalid_payload")
+    _, by_day = await run.run(report_generate, {"report_type": "tenant-usage", "format": ["csv", "html", "json"]})
+    assert by_day["report_csv"].startswith("Day,Runs,Succeeded,Failed,Dead,Cost (cents),Run time (ms)\r\n")
+    assert by_day["rows"] == 1
+    for params in ({"from": "x"}, {"timezone": "Mars/Base"}, {"from": "2026-02-01", "to": "2026-01-01"}):
+        job, details = await run.run(report_generate, {"report_type": "job-analytics", "params": params})
+        assert (job.status, details["code"]) == ("failed", "invalid_payload")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import socket
+import struct
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -64,6 +66,15 @@ async def test_redirects_to_refused_targets_are_not_followed(
     server = await _redirecting(servers, 302, {"/": target})
     error = await _refused(get(server.url))
     assert (error.code, error.is_final) == (code, True)
+
+
+async def test_a_line_break_never_reaches_the_wire(servers: Servers, get: Guarded) -> None:
+    server = await _redirecting(servers, 302, {})
+    smuggled = "a\r\n\r\nDELETE / HTTP/1.1\r\nhost: x"
+    for headers in ({"x-a": smuggled}, {f"x-{smuggled}": "a"}, {"x-a": "a\nb"}, {"x-a": "a\0"}):
+        refused = await _refused(get(server.url, headers=headers))
+        assert (refused.code, refused.is_final) == ("invalid_header", True)
+    assert server.received == []
 
 
 async def test_redirects_end_after_the_limit(servers: Servers, get: Guarded) -> None:
@@ -175,9 +186,21 @@ async def test_a_server_that_closes_the_connection_fails_and_is_retried(servers:
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nabc")
         await writer.drain()
 
-    for talk in (close, close_in_the_body):
+    async def reset_at_once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        del reader
+        linger = struct.pack("ii", 1, 0)
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+
+    for talk in (close, close_in_the_body, *[reset_at_once] * 10):
         error = await _refused(get(f"http://127.0.0.1:{await servers.raw(talk)}/"))
         assert (error.code, error.is_final) == ("connection_lost", False)
+
+
+async def test_requests_of_one_run_share_a_deadline(servers: Servers, get: Guarded) -> None:
+    server = await servers.http(lambda _: (200, {}, b"ok"))
+    error = await _refused(get(server.url, deadline=asyncio.get_running_loop().time()))
+    assert (error.code, error.details["sent"]) == ("timeout", False)
+    assert server.received == []
 
 
 async def test_hints_are_skipped_and_chunks_are_joined(servers: Servers, get: Guarded) -> None:
@@ -196,6 +219,10 @@ async def _parts(content: bytes) -> AsyncIterator[bytes]:
 async def test_a_compressed_body_is_decoded() -> None:
     read = await read_up_to(decoded(_parts(gzip.compress(b"hello" * 10_000)), "gzip"), 100_000)
     assert read.content == b"hello" * 10_000
+    members = gzip.compress(b"hel" * 1000) + gzip.compress(b"lo")
+    for padding in (b"", b"\0\0"):
+        read = await read_up_to(decoded(_parts(members + padding), "gzip"), 100_000)
+        assert read.content == b"hel" * 1000 + b"lo"
 
 
 async def test_a_compressed_body_that_grows_too_far_is_cut_off() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ssl
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 from jobforge.connectors import LOOPBACK_EGRESS, ConnectorError
 from jobforge.connectors.egress.dns import addresses_of, server_of
 
+from .certificates import certificates
 from .conftest import Guarded
 from .servers import HttpServer, Received, Servers
 
@@ -49,7 +48,11 @@ async def test_a_long_answer_is_asked_for_over_tcp(servers: Servers) -> None:
     assert await addresses_of(NAME, [server_of(dns.address)]) == ["127.0.0.1"]
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:7f00:1", "fd00::1"])
+INTERNAL = ["127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "::1", "fd00::1"]  # noqa: S104
+EMBEDDED = ["::ffff:7f00:1", "2002:7f00:1::", "64:ff9b::7f00:1", "64:ff9b:1::7f00:1", "2001::1"]
+
+
+@pytest.mark.parametrize("address", [*INTERNAL, *EMBEDDED])
 async def test_names_of_private_addresses_are_refused_before_a_connection(
     servers: Servers, get: Guarded, address: str
 ) -> None:
@@ -120,27 +123,10 @@ async def test_proxies_of_the_environment_are_ignored(
     assert (await get(server.url))[0] == "ok"
 
 
-def _certificates(folder: Path, name: str) -> tuple[ssl.SSLContext, str]:
-    """A server's context, and the certificate of its authority."""
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-
-    def openssl(*arguments: str) -> None:
-        subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=folder)
-
-    openssl("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.crt", "-subj", "/CN=Test CA", "-days", "2")
-    openssl("req", *key, "-keyout", "key", "-out", "csr", "-subj", f"/CN={name}")
-    (folder / "ext").write_text(f"subjectAltName=DNS:{name}")
-    signing = ["-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "ext"]
-    openssl("x509", "-req", "-in", "csr", *signing, "-out", "crt")
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(folder / "crt", folder / "key")
-    return context, (folder / "ca.crt").read_text()
-
-
 async def test_tls_needs_a_certificate_for_the_name_that_was_asked_for(
     servers: Servers, get: Guarded, tmp_path: Path
 ) -> None:
-    context, ca = _certificates(tmp_path, NAME)
+    context, ca = certificates(tmp_path, NAME)
     dns = await servers.dns()
     dns.set(NAME, ["127.0.0.1"])
     dns.set("other.test.example", ["127.0.0.1"])
@@ -151,7 +137,9 @@ async def test_tls_needs_a_certificate_for_the_name_that_was_asked_for(
     assert {"connect", "tls"} <= set(exchange.timings)
     other = get(f"https://other.test.example:{server.port}/", policy={**policy, "ca": ca})
     assert await _code(other) == "tls_failed"
-    assert await _code(get(f"https://{NAME}:{server.port}/", policy=policy)) == "tls_failed"
+    with pytest.raises(ConnectorError, match="CERTIFICATE_VERIFY_FAILED") as failed:
+        await get(f"https://{NAME}:{server.port}/", policy=policy)
+    assert failed.value.code == "tls_failed"
 
 
 async def _proxy(servers: Servers, server: HttpServer, asked: list[str], status: int = 200) -> int:

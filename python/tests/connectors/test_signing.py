@@ -125,6 +125,14 @@ def test_a_request_without_headers_and_a_secret_of_another_form_are_refused() ->
         with pytest.raises(WebhookVerificationError) as refused:
             verify_webhook("{}", headers, secret, now=_at(100))
         assert refused.value.code == "invalid_secret"
+    with pytest.raises(WebhookVerificationError) as refused:
+        verify_webhook("{}", headers, "whpk_" + "A" * 40, now=_at(100))
+    assert refused.value.code == "invalid_secret"
+    for body in (b"null", b"7", b'{"event_id": 7}'):
+        signed = {"X-JobForge-Signature": legacy_signature("sha256", "plain", body)}
+        with pytest.raises(WebhookVerificationError) as refused:
+            verify_legacy_webhook(body, signed, "plain", now=_at(100))
+        assert refused.value.code == "invalid_body"
     with pytest.raises(ValueError, match="32 bytes"):
         read_master_key("AAAA")
     assert decode("A!") is None

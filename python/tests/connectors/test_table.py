@@ -11,7 +11,7 @@ import pytest
 
 from jobforge.connectors import ConnectorError
 from jobforge.connectors.egress.check_url import UrlRules, check_url
-from jobforge.connectors.egress.headers import is_refused_header
+from jobforge.connectors.egress.headers import check_header, check_headers, is_refused_header
 from jobforge.connectors.egress.hosts import matches_any, read_pattern
 from jobforge.connectors.egress.policy import egress_policy
 from jobforge.connectors.egress.url import parse_url
@@ -75,17 +75,30 @@ def test_headers_that_jobforge_sets_or_that_open_metadata_services_are_refused()
 
 
 @pytest.mark.parametrize(
-    "document",
-    [
-        {"allow_cidrs": ["10.0.0.0"]},
-        {"allow_cidrs": ["::/129"]},
-        {"alow_cidrs": []},
-        {"secrets": {"KEY": {}}},
-        {"secrets": {"key": {"hosts": ["a.example"]}}},
-        {"allow_ports": [0]},
-        {"proxy": "socks5://a.example"},
-    ],
+    "text", ["s3cret\r\nx-b: 1", "s3cret\n", "s3cret\0", "s3crét", "s3cret€", "s3cret\x7f"], ids=_id
 )
+def test_a_header_has_a_value_of_visible_ascii_which_is_never_in_the_error(text: str) -> None:
+    check_header("x-a", "a b\tc~")
+    with pytest.raises(ConnectorError, match="must be visible ASCII") as refused:
+        check_header("x-a", text)
+    assert "s3cr" not in str(refused.value)
+    with pytest.raises(ConnectorError, match="The value of the header x-jobforge-event must be visible ASCII"):
+        check_headers({"x-jobforge-event": text})
+
+
+def test_a_request_has_a_limit_of_headers() -> None:
+    check_headers({f"x-{n}": "a" * 200 for n in range(64)})
+    for count, length in ((65, 1), (8, 2048)):
+        with pytest.raises(ConnectorError, match="at most 64 headers and 16384 bytes"):
+            check_headers({f"x-{n}": "a" * length for n in range(count)})
+
+
+@pytest.mark.parametrize("document", CASES["policies"], ids=_id)
+def test_a_policy_is_understood(document: dict[str, Any]) -> None:
+    assert set(document) <= set(egress_policy(document).settings)
+
+
+@pytest.mark.parametrize("document", CASES["refused_policies"], ids=_id)
 def test_a_policy_with_a_mistake_is_refused(document: dict[str, Any]) -> None:
     with pytest.raises(InvalidValueError, match="egress"):
         egress_policy(document)

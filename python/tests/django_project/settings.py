@@ -19,5 +19,8 @@ DATABASES = {
     }
 }
 TASKS = {
-    "default": {"BACKEND": "jobforge.django.JobForgeBackend", "OPTIONS": {"tenant": "shop.tenancy.current_tenant"}}
+    "default": {
+        "BACKEND": "jobforge.django.JobForgeBackend",
+        "OPTIONS": {"tenant": "shop.tenancy.current_tenant", "migrate": os.environ.get("SHOP_MIGRATES") == "1"},
+    }
 }

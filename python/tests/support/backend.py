@@ -9,10 +9,19 @@ import json
 import subprocess
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "backend.js"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program, and the environment that it needs."""
+
+    path: str
+    env: dict[str, str]
 
 
 class Backend:
@@ -28,10 +37,16 @@ class Backend:
         self.template: str = address["template"]
         self._secret: str = address["secret"]
 
-    def serve(self, database: str) -> str:
-        """Starts an HTTP server for a database, and returns its URL."""
-        url: str = self._ask({"serve": database})["url"]
+    def serve(self, database: str, artifacts: Path | None = None) -> str:
+        """Starts an HTTP server for a database, with the artifacts of a folder, and returns its URL."""
+        more = {} if artifacts is None else {"artifacts": str(artifacts)}
+        url: str = self._ask({"serve": database, **more})["url"]
         return url
+
+    def tool(self, name: str) -> Tool | None:
+        """How to start a program of `scripts/tools.js`; None if it is not available."""
+        found = self._ask({"tool": name})["tool"]
+        return None if found is None else Tool(found["path"], found["env"])
 
     def close_server(self, url: str) -> None:
         """Ends an HTTP server."""

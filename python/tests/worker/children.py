@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,16 @@ class Child:
                 if self.process.poll() is not None and not any(thread.is_alive() for thread in self._threads):
                     raise AssertionError(f"It ended without {message!r}: {self.lines} {''.join(self.noise)}")
                 await asyncio.sleep(0.01)
+
+    async def wrote(self, beginning: str) -> str:
+        """Waits for a text that is no log line, and returns it."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            found = [text for text in self.noise if text.startswith(beginning)]
+            if found:
+                return found[0]
+            await asyncio.sleep(0.01)
+        raise AssertionError(f"It did not write {beginning!r}: {''.join(self.noise)}")
 
     async def ended(self) -> int:
         """Waits for its end, and returns its exit code."""

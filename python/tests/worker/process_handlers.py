@@ -33,7 +33,11 @@ def handle_crunch(input: Any, job: JobContext) -> Any:
     job.cost(2)
     job.enqueue(child, {"of": job.id})
     if input["n"] < 0:
-        raise ValueError("negative")
+        try:
+            raise ValueError("negative")
+        except ValueError:
+            job.log.exception("crunching %s failed", input["n"])
+            raise
     return {"pid": os.getpid(), "square": input["n"] ** 2, "attempt": job.attempt}
 
 

@@ -36,15 +36,19 @@ async def test_a_worker_of_some_types_with_a_metrics_port(jobs: Jobs, children: 
     line = await child.logged("Worker started")
     assert (line["types"], line["worker_id"]) == (["a"], "w1")
     await child.logged("Job succeeded")
-    url = next(text for text in child.noise if text.startswith("Health and metrics: ")).split(": ")[1].strip()
+    url = (await child.wrote("Health and metrics: ")).split(": ")[1].strip()
 
     def read(path: str) -> str:
         with urllib.request.urlopen(f"{url}{path}", timeout=30) as response:  # noqa: S310 - a server of this test
             return str(response.read().decode())
 
     assert json.loads(await asyncio.to_thread(read, "/readyz")) == {"ok": True}
+
+    async def is_counted() -> bool:
+        return 'jobforge_worker_runs_total{outcome="succeeded"} 1' in await asyncio.to_thread(read, "/metrics")
+
+    await until(is_counted)
     metrics = await asyncio.to_thread(read, "/metrics")
-    assert 'jobforge_worker_runs_total{outcome="succeeded"} 1' in metrics
     assert 'jobforge_worker_claim_seconds_bucket{le="+Inf"}' in metrics
     child.send(signal.SIGTERM)
     assert await child.ended() == 0
@@ -63,6 +67,27 @@ async def test_processes_share_the_work_and_are_replaced(jobs: Jobs, children: C
     assert len(ids) >= 3
     child.send(signal.SIGTERM)
     assert await child.ended() == 0
+
+
+async def test_one_process_is_replaced_as_well(jobs: Jobs, children: Callable[..., Child]) -> None:
+    child = children("worker", MODULE, "--max-jobs", "1", "--id", "w1")
+    for runs in (1, 2):
+        await jobs.enqueue("a", 1)
+        await jobs.finished(runs)
+        await child.logged("Worker started", runs + 1)
+    assert {line["worker_id"] for line in child.lines if line["message"] == "Worker started"} == {"w1"}
+    child.send(signal.SIGTERM)
+    assert await child.ended() == 0
+
+
+async def test_a_process_that_uses_too_much_memory_is_replaced(children: Callable[..., Child]) -> None:
+    """Every process uses more than this."""
+    child = children("worker", MODULE, "--max-memory", "1")
+    await child.logged("Worker started", 2)
+    child.send(signal.SIGTERM)
+    assert await child.ended() == 0
+    first, second = [line["worker_id"] for line in child.lines if line["message"] == "Worker started"][:2]
+    assert first != second
 
 
 async def test_watch_restarts_when_a_module_changes_and_waits_when_it_is_broken(
@@ -87,11 +112,7 @@ async def test_watch_restarts_when_a_module_changes_and_waits_when_it_is_broken(
     await jobs.finished(1)
     assert await jobs.result(id) == "first"
     module.write_text("this is no Python")
-
-    async def waits() -> bool:
-        return any("waiting for a file to change" in text for text in child.noise)
-
-    await until(waits)
+    await child.wrote("The worker ended with code 1: waiting for a file to change")
     module.write_text(source.replace("first", "second"))
     await child.logged("Worker started", 2)
     id = await jobs.one("a")
@@ -101,6 +122,36 @@ async def test_watch_restarts_when_a_module_changes_and_waits_when_it_is_broken(
     assert await child.ended() == 0
 
 
+async def test_the_connectors_run_without_a_module_and_heed_the_environment(
+    jobs: Jobs, children: Callable[..., Child]
+) -> None:
+    server = await asyncio.start_server(_respond, "127.0.0.1", 0)
+    async with server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        id = await jobs.one("connector.http.request", json.dumps({"url": url}))
+        refused = children("tick", "--connectors")
+        assert await refused.ended() == 0
+        assert "is not public" in (await jobs.job(id))["last_error"]
+        id = await jobs.one("connector.http.request", json.dumps({"url": url}))
+        child = children("worker", "--connectors", env={"JOBFORGE_EGRESS": "loopback"})
+        line = await child.logged("Worker started")
+        assert len(line["types"]) == 3
+        await child.logged("Job succeeded")
+        assert (await jobs.result(id))["body"] == "pong"
+        child.send(signal.SIGTERM)
+        assert await child.ended() == 0
+    wrong = children("worker", "--connectors", env={"JOBFORGE_EGRESS": "all"})
+    assert await wrong.ended() == 1
+    assert "JOBFORGE_EGRESS must be public or loopback, not 'all'" in "".join(wrong.noise)
+
+
+async def _respond(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\npong")
+    await writer.drain()
+    writer.close()
+
+
 async def test_mistakes_in_arguments_are_reported_without_a_traceback(
     jobs: Jobs, children: Callable[..., Child]
 ) -> None:
@@ -108,6 +159,16 @@ async def test_mistakes_in_arguments_are_reported_without_a_traceback(
         (("worker", MODULE, "--types", "b"), "--types names b, which has no handler"),
         (("worker", MODULE, "--concurrency", "0"), "concurrency must be"),
         (("worker", "json"), "has no handlers"),
+        (("worker",), "MODULE is missing\nName a module with handlers, such as app.tasks, or pass --connectors."),
+        (("worker", "tests.worker.missing"), "There is no module tests.worker.missing\nRun the command in the folder"),
+        (("worker", "missing.tasks"), "There is no module missing\n"),
+        (("tick", "tests/worker/child_handlers.py"), "Write tests.worker.child_handlers."),
+        (("worker", "tests.worker:app"), "must be the name of a module, such as app.tasks, not 'tests.worker:app'"),
+        (("worker", MODULE, "--tenant", "null"), "not the id of a tenant"),
+        (("worker", MODULE, "--grace", "soon"), "must be a time span"),
+        (("worker", MODULE, "--max-jobs", "0"), "must be a whole number from 1 on"),
+        (("worker", MODULE, "--processes", "2", "--metrics-port", "0"), "--metrics-port is for one process"),
+        (("worker", MODULE, "--processes", "2", "--id", "w1"), "--id is for one process"),
     ):
         child = children(*arguments)
         assert await child.ended() != 0

@@ -1,10 +1,11 @@
 -- Claims jobs and returns them as a JSON array, with the hint for the next call, and when the next waiting job becomes
--- due. more: other jobs are due, which would have made the claim too large. A job has the columns of jobforge_jobs that
--- a worker needs. Columns that are rarely set are left out when they are null. Like jobforge_claim_jobs, it returns
--- jobs by priority, run_at and seq (see the claim order in claim.sql).
+-- due. more: other jobs are due, which would have made the claim too large. apart: the jobs whose payloads are stored
+-- apart, in order, or null; the array has a mark in place of each: see jobforge.with_payloads. A job has the columns of
+-- jobforge_jobs that a worker needs. Columns that are rarely set are left out when they are null. Like
+-- jobforge_claim_jobs, it returns jobs by priority, run_at and seq (see the claim order in claim.sql).
 create or replace function jobforge.claim_documents(
   p_worker_id text, p_limit integer, p_types text[], p_tenant_id uuid, p_now timestamptz, p_hint jsonb,
-  out jobs text, out hint jsonb, out due timestamptz, out more boolean
+  out jobs text, out hint jsonb, out due timestamptz, out more boolean, out apart uuid[]
 )
 language plpgsql as $$
 declare
@@ -13,12 +14,12 @@ declare
   v_claim record;
   v_places tid[] := '{}';
 begin
-  -- The short path needs a hint with a lane, and without streams to continue with. Usually it does it all.
-  if cardinality(p_types) = 1 and p_tenant_id is null and p_hint is not null then
-    v_hint := jobforge.read_hint(p_hint, ':' || p_types[1], p_now);
+  -- The short path needs a hint without streams to continue with. Usually it does it all.
+  if cardinality(p_types) > 0 and p_tenant_id is null and p_hint is not null then
+    v_hint := jobforge.read_hint(p_hint, ':' || array_to_string(p_types, ','), p_now);
   end if;
-  if v_hint.lane is not null and v_hint.streams is null and v_hint.costly is not true then
-    v_plain := jobforge.claim_plain(p_worker_id, p_limit, p_types[1], v_hint, p_now);
+  if v_hint.key is not null and v_hint.streams is null and v_hint.costly is not true then
+    v_plain := jobforge.claim_plain(p_worker_id, p_limit, p_types, v_hint, p_now);
     if v_plain.places is not null then
       hint := jobforge.write_hint(v_plain.hint);
       if not v_plain.more then
@@ -40,22 +41,24 @@ begin
   if cardinality(v_places) = 0 then
     return;
   end if;
-  -- Documents are written first and sorted afterwards. The other way round, whole rows would be sorted.
-  select '[' || string_agg(d.document, ',' order by d.rank, d.run_at, d.seq) || ']'
-  into jobs
-  from (
-    select j.rank, j.run_at, j.seq,
-      jobforge.run_document(j.id, j.tenant_id, j.type,
-        coalesce(j.payload, (select p.payload from jobforge.payloads p where p.job_id = j.id)), j.rank, j.attempts,
-        j.max_attempts, j.run_at, j.created_at, j.schedule_id, j.scheduled_for, j.subject, j.traceparent, j.tags,
-        j.progress, j.step_id) as document
+  v_places := array(
+    select c.place
     from unnest(v_places) c(place)
-    cross join lateral (select * from jobforge.runs j where j.ctid = c.place limit 1) j
-    offset 0
-  ) d;
+    cross join lateral (select j.rank, j.run_at, j.seq from jobforge.runs j where j.ctid = c.place limit 1) j
+    order by j.rank, j.run_at, j.seq);
+  -- Only places are sorted, never documents: a few hundred large ones would be sorted on disk. An aggregate without an
+  -- order takes its rows as they come, and unnest returns them in the order of the array.
+  select concat('[', string_agg(
+    jobforge.run_document(j.id, j.tenant_id, j.type, j.payload, j.rank, j.attempts, j.max_attempts, j.run_at,
+      j.created_at, j.schedule_id, j.scheduled_for, j.subject, j.traceparent, j.tags, j.progress, j.step_id), ','), ']'),
+    array_agg(j.id) filter (where j.payload is null)
+  into jobs, apart
+  from unnest(v_places) c(place)
+  cross join lateral (select * from jobforge.runs j where j.ctid = c.place limit 1) j;
 end $$;
 
--- Returns the document of a run that a worker gets. One expression, so that Postgres inlines it.
+-- Returns the document of a run that a worker gets. A payload that is stored apart is null here, and a mark stands in
+-- its place. One expression, so that Postgres inlines it.
 create or replace function jobforge.run_document(
   p_id uuid, p_tenant_id uuid, p_type text, p_payload jsonb, p_rank integer, p_attempts integer, p_max_attempts integer,
   p_run_at timestamptz, p_created_at timestamptz, p_schedule_id uuid, p_scheduled_for timestamptz, p_subject text,
@@ -63,7 +66,7 @@ create or replace function jobforge.run_document(
 ) returns text
 language sql stable as $$
   select concat('{"id":"', p_id, '","tenant_id":"', p_tenant_id, '","type":', to_json(p_type),
-    ',"payload":', coalesce(p_payload, 'null'),
+    ',"payload":', coalesce(p_payload::text, jobforge.payload_mark()),
     ',"priority":', -p_rank, ',"attempts":', p_attempts, ',"max_attempts":', p_max_attempts,
     ',"run_at":', to_json(p_run_at), ',"created_at":', to_json(p_created_at),
     ',"trace_id":"', jobforge.trace_id(p_id, p_attempts), '"',

@@ -24,11 +24,10 @@ $$;
 create or replace function jobforge.write_hint(p_hint jobforge.hint) returns jsonb
 language plpgsql stable as $$
 begin
-  return (
-    select jsonb_strip_nulls(jsonb_build_object(
-      'key', p_hint.key, 'at', p_hint.at, 'from', p_hint.lane::text, 'due', p_hint.due, 'types', p_hint.types,
-      'ask', p_hint.ask, 'many', p_hint.many, 'costly', p_hint.costly,
-      'streams', case when p_hint.costly or cardinality(p_hint.streams) > 16 then p_hint.streams end::text)));
+  return jsonb_strip_nulls(jsonb_build_object(
+    'key', p_hint.key, 'at', p_hint.at, 'from', p_hint.lane::text, 'due', p_hint.due, 'types', p_hint.types,
+    'ask', p_hint.ask, 'many', p_hint.many, 'costly', p_hint.costly,
+    'streams', case when p_hint.costly or cardinality(p_hint.streams) > 16 then p_hint.streams end::text));
 end $$;
 
 -- Reads a hint. Without a hint, or if it is malformed, the result has only the key. If it is too old, the result also

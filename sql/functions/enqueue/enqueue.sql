@@ -98,7 +98,7 @@ begin
   ), stored as (
     -- Their large payloads.
     insert into payloads (job_id, tenant_id, bytes, payload)
-    select w.id, p_tenant_id, w.bytes, w.payload
+    select w.id, p_tenant_id, w.bytes, w.payload::text
     from wanted w
     join created c on c.id = w.id
     where w.inline_payload is null
@@ -180,7 +180,10 @@ create or replace function jobforge.wake_for(p_tenant_id uuid, p_jobs jobforge.n
 returns void
 language plpgsql as $$
 begin
-  perform jobforge.wake(j.type, min(coalesce(j.run_at, p_now)), p_now, array[p_tenant_id])
-  from unnest(p_jobs) j
-  group by j.type;
+  -- Usually no worker sleeps while many jobs are enqueued.
+  if exists (select from jobforge.idle_workers) then
+    perform jobforge.wake(j.type, min(coalesce(j.run_at, p_now)), p_now, array[p_tenant_id])
+    from unnest(p_jobs) j
+    group by j.type;
+  end if;
 end $$;

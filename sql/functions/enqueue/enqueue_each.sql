@@ -23,9 +23,7 @@ declare
   v_types text[];
   v_fitting_types text[];
   v_room bigint;
-  v_ords integer[];
-  v_ids uuid[];
-  v_outcomes text[];
+  v_free record;
 begin
   perform require_tenant(p_tenant_id);
   if p_jobs is null or jsonb_typeof(p_jobs) <> 'array' then
@@ -49,21 +47,34 @@ begin
       where j.ord = any (jobs_that_fit(p_tenant_id, v_jobs, v_room))
       order by j.ord);
   end if;
-  select f.ords, f.ids, f.outcomes
-  into v_ords, v_ids, v_outcomes
-  from enqueue_free(p_tenant_id, v_jobs, v_now, coalesce(p_notify, true)) f;
+  v_free := enqueue_free(p_tenant_id, v_jobs, v_now, coalesce(p_notify, true));
   -- A key may lead to a job that was there when the room was counted, and has finished meanwhile.
-  if v_room is not null and 'created' = any (v_outcomes) then
+  if v_room is not null and 'created' = any (v_free.outcomes) then
     perform require_room(p_tenant_id, 0);
   end if;
+  -- Created jobs are not read again. Only one with a dedupe key may have been changed by a later job of this call. All
+  -- of it is parsed once: to put documents into a jsonb takes three times as long.
   return coalesce((
-    select jsonb_agg(coalesce(
-      to_jsonb(l) || jsonb_build_object('outcome', e.outcome),
-      existing_document(p_tenant_id, p_jobs -> (o.ord - 1), e.id, e.outcome),
-      '{"outcome": "rejected"}') order by o.ord)
+    with policy as materialized (
+      select t.type, p.max_attempts, p.max_priority, is_by_hand(p, 'max_attempts') as by_hand
+      from (select distinct j.type from unnest(v_jobs) j) t
+      cross join lateral policy_of(t.type) p
+    ), created as materialized (
+      select e.ord, created_document(j, p_tenant_id, (select t.label from tenants t where t.tenant_id = p_tenant_id),
+        rank_of(j.priority, p.max_priority),
+        attempts_for(j.max_attempts, j.default_attempts, p.max_attempts, p.by_hand), v_now, null) as document
+      from unnest(v_free.ords, v_free.outcomes) e(ord, outcome)
+      join unnest(v_jobs) j on j.ord = e.ord
+      join policy p on p.type = j.type
+      where e.outcome = 'created' and j.dedupe_key is null
+    )
+    select concat('[', string_agg(coalesce(
+      c.document,
+      existing_document(p_tenant_id, p_jobs -> (o.ord - 1), e.id, e.outcome)::text,
+      '{"outcome": "rejected"}'), ',' order by o.ord), ']')::jsonb
     from generate_series(1, jsonb_array_length(p_jobs)) o(ord)
-    left join unnest(v_ords, v_ids, v_outcomes) e(ord, id, outcome) on e.ord = o.ord
-    left join live_jobs l on l.id = e.id and e.outcome = 'created'
+    left join unnest(v_free.ords, v_free.ids, v_free.outcomes) e(ord, id, outcome) on e.ord = o.ord
+    left join created c on c.ord = o.ord
   ), '[]');
 end $$;
 
@@ -79,7 +90,13 @@ declare
     select j from unnest(p_jobs) j where num_nonnulls(j.idempotency_key, j.dedupe_key) = 0 order by j.ord);
   v_before text := current_setting('lock_timeout');
 begin
-  if cardinality(v_keyless) < cardinality(p_jobs) then
+  if cardinality(v_keyless) = cardinality(p_jobs) then
+    perform jobforge.enqueue_new_jobs(p_tenant_id, p_jobs, p_now, p_notify);
+    select array_agg(j.ord), array_agg(j.id), array_agg('created'::text)
+    into ords, ids, outcomes
+    from unnest(p_jobs) j;
+    return;
+  else
     begin
       perform set_config('lock_timeout', jobforge.brief_lock_timeout(), true);
       select array_agg(e.ord), array_agg(e.id), array_agg(e.outcome)

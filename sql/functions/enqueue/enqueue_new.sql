@@ -3,46 +3,86 @@
 -- and twice as long for many; and the statement for many takes a third longer for one job than the statement for one. A
 -- column that is added to one of the three inserts must be added to all.
 
--- Enqueues one job that has no keys.
+-- Enqueues one job that has no keys. Returns its document. p_label: what the tenant is called.
 create or replace function jobforge.enqueue_new_job(
-  p_tenant_id uuid, p_job jobforge.new_job, p_now timestamptz, p_notify boolean, out id uuid, out outcome text
-)
+  p_tenant_id uuid, p_job jobforge.new_job, p_now timestamptz, p_notify boolean, p_label text
+) returns text
 language plpgsql as $$
 declare
   v_payload jsonb := jobforge.inline_payload(p_job.payload, p_job.bytes);
-  v_max_attempts integer;
-  v_max_priority integer;
+  v_document text;
+  v_quota boolean;
+  v_idle boolean;
 begin
-  select jobforge.attempts_for(p_job.max_attempts, p_job.default_attempts, p.max_attempts,
-      jobforge.is_by_hand(p, 'max_attempts')),
-    p.max_priority
-  into v_max_attempts, v_max_priority
-  from jobforge.policy_of(p_job.type) p;
   insert into jobforge.queue (
     id, tenant_id, lane, type, state, rank, max_attempts, budget, run_at, created_at, updated_at, expires_at, payload,
     concurrency_key, subject, tags, traceparent)
-  values (
+  select
     p_job.id, p_tenant_id, jobforge.lane_of(p_tenant_id), p_job.type, jobforge.queued_state(p_job.run_at, p_now),
-    jobforge.rank_of(p_job.priority, v_max_priority), v_max_attempts, v_max_attempts,
+    jobforge.rank_of(p_job.priority, p.max_priority), a.attempts, a.attempts,
     coalesce(p_job.run_at, p_now), p_now, p_now, p_job.expires_at, v_payload,
-    p_job.concurrency_key, p_job.subject, p_job.tags, p_job.traceparent);
+    p_job.concurrency_key, p_job.subject, p_job.tags, p_job.traceparent
+  from jobforge.policy_of(p_job.type) p
+  cross join lateral (
+    select jobforge.attempts_for(p_job.max_attempts, p_job.default_attempts, p.max_attempts,
+      jobforge.is_by_hand(p, 'max_attempts')) as attempts
+  ) a
+  returning jobforge.created_document(p_job, p_tenant_id, p_label, rank, max_attempts, p_now, null) into v_document;
   if v_payload is null then
     insert into jobforge.payloads (job_id, tenant_id, bytes, payload)
-    values (p_job.id, p_tenant_id, p_job.bytes, p_job.payload);
+    values (p_job.id, p_tenant_id, p_job.bytes, p_job.payload::text);
   end if;
-  perform jobforge.note_pending(p_tenant_id, 1);
-  if p_notify then
+  -- Read after the job was written: see jobforge.note_pending.
+  select
+    exists (select from jobforge.tenants t where t.tenant_id = p_tenant_id and t.max_pending is not null),
+    exists (select from jobforge.idle_workers i where i.type in (p_job.type, '*'))
+  into v_quota, v_idle;
+  if v_quota then
+    perform jobforge.note_pending(p_tenant_id, 1);
+  end if;
+  if v_idle and p_notify then
     perform jobforge.wake(p_job.type, coalesce(p_job.run_at, p_now), p_now, array[p_tenant_id]);
   end if;
-  id := p_job.id;
-  outcome := 'created';
+  return v_document;
 end $$;
+
+-- Returns what an enqueue returns for a job that it has created, as text: its columns, as jobforge.live_jobs has them,
+-- and the outcome. To read the job again would take longer than to insert it, and to add the outcome to a jsonb as long
+-- as to make it. p_worker_id: to whom the job was handed; null for a queued job. The row type of the view refuses a
+-- list of columns that is not its own. One expression, so that Postgres inlines it.
+create or replace function jobforge.created_document(
+  p_job jobforge.new_job, p_tenant_id uuid, p_label text, p_rank integer, p_max_attempts integer, p_now timestamptz,
+  p_worker_id text
+) returns text
+language sql stable as $$
+  select left(to_json(row(
+    p_job.id, p_tenant_id, p_job.type, p_job.payload,
+    case when p_worker_id is null then 'queued' else 'running' end,                        -- status
+    -p_rank,
+    case when p_worker_id is null then 0 else 1 end,                                       -- attempts
+    p_max_attempts, coalesce(p_job.run_at, p_now), p_worker_id,
+    case when p_worker_id is not null then p_now end,                                      -- locked_at
+    case when p_worker_id is not null then p_now end,                                      -- heartbeat_at
+    case when p_worker_id is not null then p_now end,                                      -- started_at
+    null,                                                                                  -- finished_at
+    p_job.idempotency_key, p_job.dedupe_key, p_job.subject, p_job.tags,
+    null, false, null, null, null, null, -- progress, cancel_requested, error, last_error, result_id, cost_cents
+    p_now, p_now, 0,                                                -- created_at, updated_at, uncounted
+    p_job.expires_at, p_job.concurrency_key, p_job.traceparent,
+    case when p_worker_id is not null then jobforge.trace_id(p_job.id, 1) end,
+    null, null, null, null,                                         -- reason, schedule_id, scheduled_for, schedule_key
+    p_label, null, null)::jobforge.live_jobs)::text, -1)            -- tenant_label, step_id, workflow_id
+    || ',"outcome":"created"}'
+$$;
 
 -- Enqueues jobs that have no keys: nothing needs to be sorted or looked up, and the insert needs no ON CONFLICT.
 create or replace function jobforge.enqueue_new_jobs(
   p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz, p_notify boolean
 ) returns void
 language plpgsql as $$
+declare
+  v_quota boolean;
+  v_idle boolean;
 begin
   with policy as materialized (
     -- The policy of each type.
@@ -67,11 +107,18 @@ begin
   from numbered j
   join policy p on p.type = j.type;
   insert into jobforge.payloads (job_id, tenant_id, bytes, payload)
-  select j.id, p_tenant_id, j.bytes, j.payload
+  select j.id, p_tenant_id, j.bytes, j.payload::text
   from unnest(p_jobs) j
   where jobforge.inline_payload(j.payload, j.bytes) is null;
-  perform jobforge.note_pending(p_tenant_id, cardinality(p_jobs));
-  if p_notify then
+  -- Read after the jobs were written: see jobforge.note_pending.
+  select
+    exists (select from jobforge.tenants t where t.tenant_id = p_tenant_id and t.max_pending is not null),
+    exists (select from jobforge.idle_workers)
+  into v_quota, v_idle;
+  if v_quota then
+    perform jobforge.note_pending(p_tenant_id, cardinality(p_jobs));
+  end if;
+  if v_idle and p_notify then
     perform jobforge.wake_for(p_tenant_id, p_jobs, p_now);
   end if;
 end $$;

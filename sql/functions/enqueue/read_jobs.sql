@@ -52,10 +52,7 @@ begin
       type, payload, idempotency_key, run_at, max_attempts, priority, dedupe_key, dedupe_mode, tags, subject,
       concurrency_key, expires_at, traceparent, delay_ms, default_attempts, notify, ord));
 exception when data_exception or invalid_parameter_value then
-  if jsonb_array_length(p_jobs) = 1 then
-    perform jobforge.fail_argument('jobs[0]', 'job 0: ' || sqlerrm);
-  end if;
-  perform jobforge.fail_unreadable(p_jobs, p_now, sqlerrm);
+  perform jobforge.fail_unreadable(p_jobs, sqlerrm);
 end $$;
 
 -- Returns the first key of a job, other than the payload, whose value is of the wrong kind, or delay_ms if it is not
@@ -111,28 +108,48 @@ language sql immutable as $$
   select format('delay_ms must be a whole number from 0 to %s, without run_at', jobforge.max_delay_ms())
 $$;
 
--- Returns the time that is p_delay_ms milliseconds after p_now. Null for null, and for a delay that is not valid.
+-- Returns the time that is p_delay_ms milliseconds after p_now. Null for null, and for a delay that is not valid. It is
+-- stable, as the sum of a time and an interval is: Postgres would not inline it if it were declared immutable.
 create or replace function jobforge.delayed(p_now timestamptz, p_delay_ms bigint) returns timestamptz
-language sql immutable as $$
+language sql stable as $$
   select case when p_delay_ms between 0 and jobforge.max_delay_ms()
     then p_now + p_delay_ms * interval '1 millisecond'
   end
 $$;
 
--- Finds the job of an array that could not be read, and raises JF002, which names it.
-create or replace function jobforge.fail_unreadable(p_jobs jsonb, p_now timestamptz, p_message text) returns void
+-- Raises JF002 for the first job of an array that has a value which could not be read, and names both. p_message is
+-- what Postgres says, for a value that is not found again.
+create or replace function jobforge.fail_unreadable(p_jobs jsonb, p_message text) returns void
 language plpgsql as $$
 declare
   v_job jsonb;
   v_index integer;
+  v_bad record;
 begin
   for v_job, v_index in
     select e.job, e.ord - 1 from jsonb_array_elements(p_jobs) with ordinality e(job, ord) order by e.ord
   loop
-    begin
-      perform jobforge.read_jobs(jsonb_build_array(v_job), p_now);
-    exception when sqlstate 'JF002' then
-      perform jobforge.fail_argument(format('jobs[%s]', v_index), format('job %s: %s', v_index, p_message));
-    end;
+    v_bad := jobforge.unreadable_value(v_job);
+    if v_bad.key is not null then
+      perform jobforge.fail_argument(format('jobs[%s].%s', v_index, v_bad.key),
+        format('job %s: %s: %s', v_index, v_bad.key, v_bad.problem));
+    end if;
   end loop;
+  perform jobforge.fail_argument('jobs', 'a job cannot be read: ' || p_message);
+end $$;
+
+-- Returns the first key of a job whose value is not a time or a number as it must be, and what Postgres says about it.
+create or replace function jobforge.unreadable_value(p_job jsonb, out key text, out problem text)
+language plpgsql stable as $$
+begin
+  foreach key in array array['run_at', 'expires_at', 'max_attempts', 'default_attempts', 'priority'] loop
+    if key in ('run_at', 'expires_at') then
+      perform (p_job ->> key)::timestamptz;
+    else
+      perform (p_job ->> key)::integer;
+    end if;
+  end loop;
+  key := null;
+exception when data_exception then
+  problem := sqlerrm;
 end $$;

@@ -93,6 +93,11 @@ begin
   end if;
   v_rooms := jobforge.rooms_in(p_scope, v_buckets, p_wanted, p_now);
   mine := jobforge.decided_by(v_buckets, v_rooms);
+  -- Usually no limit is reached: each bucket has room for more jobs than there are.
+  if jobforge.have_room_for(v_rooms, cardinality(p_wanted)) then
+    again_at := jobforge.next_room_at(v_rooms);
+    return;
+  end if;
   with room as materialized (
     -- Parts that the scope does not have are empty, so that they are equal for every job.
     select b.no::integer, coalesce(b.type, '') as type, coalesce(b.tenant_id, jobforge.global_tenant()) as tenant_id,

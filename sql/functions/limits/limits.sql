@@ -171,19 +171,81 @@ begin
       limit_concerns(l, bound_tenant()));
 end $$;
 
--- Returns all limits.
--- Who: operators, readers; a role that is bound to a tenant sees the limits that concern it.
+-- Returns all limits, with their use now: running jobs, waiting due jobs that a full limit keeps back (counted up to
+-- 1,000, or fewer if there are many limits; exact is false beyond), and for a rate the tokens that are left and when
+-- the next one comes if there are none. The use is null for defaults, because each type, tenant or key counts by
+-- itself; a concurrency key has running only, of all types and tenants. Use of the first 1,000 limits.
+-- Who: operators, readers; a role that is bound to a tenant sees the limits that concern it, and the use of its own.
 create or replace function :"api_schema".jobforge_list_limits()
 returns table (
   scope text, key text, max_running integer, rate integer, per interval, burst integer, set_at timestamptz, set_by text,
-  tenant_label text
+  tenant_label text, running integer, waiting integer, tokens integer, next_at timestamptz, exact boolean
 )
-language sql stable
+language plpgsql stable
 security definer
-set search_path = jobforge, pg_temp as $$
-  select l.scope, l.key, l.max_running, l.rate, l.per, l.burst, l.set_at, l.set_by, limit_label(l)
-  from limits l
-  cross join (select bound_tenant() as tenant_id offset 0) b
-  where limit_concerns(l, b.tenant_id)
-  order by l.scope, l.key
-$$;
+set search_path = jobforge, pg_temp
+set jit = off
+set enable_seqscan = off as $$
+declare
+  v_now timestamptz := jobforge.now();
+  v_bound uuid := bound_tenant();
+  v_most integer := (select greatest(20000 / greatest(count(*), 20), 20)::integer from limits);
+begin
+  return query
+  select l.scope::text, l.key::text, l.max_running, l.rate, l.per, l.burst, l.set_at, l.set_by, limit_label(l.of_all),
+    u.running, u.waiting, u.tokens, u.next_at, u.exact
+  from (
+    select o.*, o as of_all, row_number() over (order by o.scope, o.key) as place
+    from limits o
+    where limit_concerns(o, v_bound)
+  ) l
+  left join lateral limit_use(l.of_all, v_most, v_now) u
+    on l.place <= 1000 and (v_bound is null or right(l.key, 36) = v_bound::text)
+  order by l.scope, l.key;
+end $$;
+
+-- Returns how much of a limit is used: see jobforge_list_limits. Counts up to p_most waiting jobs, and up to 10,000
+-- running ones.
+create or replace function jobforge.limit_use(
+  p_limit jobforge.limits, p_most integer, p_now timestamptz,
+  out running integer, out waiting integer, out tokens integer, out next_at timestamptz, out exact boolean
+)
+language plpgsql stable
+set enable_seqscan = off as $$
+declare
+  v_type text := case p_limit.scope when 'type' then p_limit.key when 'type_tenant' then left(p_limit.key, -37) end;
+  v_bucket jobforge.bucket;
+begin
+  if p_limit.scope = 'key' and p_limit.key <> '*' then
+    running := (select count(*) from jobforge.runs r where r.concurrency_key = p_limit.key);
+    exact := true;
+    return;
+  elsif p_limit.key = '*' or p_limit.scope = 'key' or (p_limit.scope = 'type_tenant' and p_limit.key like '%:*') then
+    return;
+  end if;
+  select b.* into v_bucket
+  from jobforge.buckets_of(p_limit.scope, array[
+    row(v_type, case when p_limit.scope <> 'type' then right(p_limit.key, 36)::uuid end, null)::jobforge.slot]) b;
+  if not found then
+    return;
+  end if;
+  if v_bucket.rate is not null then
+    select t.tokens, t.next_at into tokens, next_at from jobforge.tokens_in(v_bucket, p_now) t;
+  end if;
+  if v_bucket.max_running is not null then
+    v_bucket.max_running := 10000;
+    running := jobforge.running_in(v_bucket);
+  end if;
+  if p_limit.scope <> 'type' then
+    waiting := (select count(*) from (
+      select from jobforge.queue q where q.state = 'parked' and q.parked_in = v_bucket.id limit p_most + 1) x);
+  elsif running >= p_limit.max_running or tokens = 0 then
+    -- No job is parked in the bucket of a type.
+    waiting := (select count(*) from (
+      select from jobforge.queue q where q.state = 'ready' and q.type = v_type limit p_most + 1) x);
+  else
+    waiting := 0;
+  end if;
+  exact := waiting <= p_most and coalesce(running < 10000, true);
+  waiting := least(waiting, p_most);
+end $$;

@@ -57,6 +57,14 @@ begin
   return (select min(r.next_at) from unnest(p_rooms) r);
 end $$;
 
+-- Returns whether this transaction decides about all of these buckets, and each has room for more than p_jobs jobs, in
+-- any order. So it does not matter which jobs belong to which bucket, and no bucket will be full.
+create or replace function jobforge.have_room_for(p_rooms jobforge.room[], p_jobs integer) returns boolean
+language plpgsql immutable as $$
+begin
+  return (select bool_and(r.mine and r.only_id is null and coalesce(r.room > p_jobs, true)) from unnest(p_rooms) r);
+end $$;
+
 -- Returns the ids of the buckets that this transaction decides about. p_rooms are what rooms_in has returned for them.
 create or replace function jobforge.decided_by(p_buckets jobforge.bucket[], p_rooms jobforge.room[]) returns bigint[]
 language plpgsql immutable as $$

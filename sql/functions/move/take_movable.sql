@@ -1,7 +1,8 @@
--- Takes up to p_limit queued jobs of the types out of the queue and makes them moves. Runs of schedules, jobs with a
--- concurrency key and steps of workflows stay, because only this database keeps their promises. Idempotency keys stay
--- for their retention, so an enqueue with the same key finds the job that left. Rows that another transaction holds are
--- left for the next call.
+-- Takes up to p_limit queued jobs of the types out of the queue and makes them moves. Idempotency keys stay for their
+-- retention, so an enqueue with the same key finds the job that left. Rows that another transaction holds are left for
+-- the next call. These stay, because only this database has what they need: runs of schedules, steps of workflows, jobs
+-- with a concurrency key, jobs whose durable steps are stored or that have received signals, jobs with a notice for a
+-- webhook, and jobs with a payload or a result in the artifact store.
 create or replace function jobforge.take_movable(p_types text[], p_limit integer, p_now timestamptz) returns void
 language plpgsql as $$
 declare
@@ -14,10 +15,12 @@ begin
     select j.id
     from jobforge.queue j
     where j.type = any (p_types)
-      and j.schedule_id is null
-      and j.concurrency_key is null
-      and j.step_id is null
+      and num_nonnulls(j.schedule_id, j.concurrency_key, j.step_id) = 0
       and j.state <> 'suspended'
+      and not exists (select from jobforge.checkpoints c where c.job_id = j.id)
+      and not exists (select from jobforge.signals g where g.target_id = j.id)
+      and not exists (select from jobforge.job_notices n where n.job_id = j.id and n.live)
+      and not exists (select from jobforge.artifacts a where a.job_id = j.id)
     limit p_limit
     for update skip locked
   ), taken as (
@@ -30,11 +33,11 @@ begin
     select t.id, t.tenant_id, t.type, 'taken',
       jsonb_strip_nulls(jsonb_build_object(
         'id', t.id, 'tenant_id', t.tenant_id, 'type', t.type, 'priority', -t.rank, 'attempts', t.attempts,
-        'uncounted', t.uncounted, 'failures', t.failures, 'max_attempts', t.max_attempts, 'run_at', t.run_at,
+        'uncounted', t.uncounted, 'failures', t.failures, 'losses', t.losses, 'max_attempts', t.max_attempts, 'run_at', t.run_at,
         'created_at', t.created_at, 'expires_at', t.expires_at, 'idempotency_key', t.idempotency_key,
         'dedupe_key', t.dedupe_key, 'subject', t.subject, 'tags', to_jsonb(t.tags), 'traceparent', t.traceparent,
-        'error', t.error, 'cost_cents', t.cost_cents))
-      || jsonb_build_object('payload', coalesce(t.payload, p.payload))
+        'progress', t.progress, 'error', t.error, 'cost_cents', t.cost_cents))
+      || jsonb_build_object('payload', coalesce(t.payload, p.payload::jsonb))
     from taken t
     left join jobforge.payloads p on p.job_id = t.id
   )

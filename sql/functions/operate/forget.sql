@@ -29,6 +29,13 @@ begin
     limit p_limit for update skip locked));
   get diagnostics v_step = row_count;
   v_count := v_count + v_step;
+  delete from jobforge.offers o
+  where o.ctid = any (array(
+    select f.ctid from jobforge.offers f
+    where not exists (select from jobforge.workers w where w.id = f.worker_id and w.scope = f.scope)
+    limit p_limit for update skip locked));
+  get diagnostics v_step = row_count;
+  v_count := v_count + v_step;
   delete from jobforge.workers w
   where (w.id, w.scope) in (
     select f.id, f.scope from jobforge.workers f
@@ -36,6 +43,11 @@ begin
     limit p_limit for update skip locked);
   get diagnostics v_step = row_count;
   v_count := v_count + v_step;
+  delete from jobforge.stop_requests r
+  where r.ctid = any (array(
+    select f.ctid from jobforge.stop_requests f
+    where not exists (select from jobforge.workers w where w.id = f.worker_id and w.scope = f.scope)
+    limit p_limit for update skip locked));
   delete from jobforge.limit_rates r
   where r.bucket = any (array(
     select f.bucket from jobforge.limit_rates f

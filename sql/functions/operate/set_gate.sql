@@ -1,7 +1,7 @@
 -- Pauses or resumes everything ('all'), a type or a tenant. Every claim reads gates. Running jobs continue, with their
 -- heartbeats and their ends. p_until ends the pause automatically. Returns the gate, was_paused (whether it was closed
--- before), and known (false if no job, schedule, policy, worker or setting has this type or tenant), so that a typing
--- error shows. Only a change is written to the audit log.
+-- before), known (false if no job, schedule, policy, worker or setting has this type or tenant), so that a typing
+-- error shows, and audit_id. Only a change is written to the audit log; without one, audit_id is null.
 -- Who: operators. JF002 for an unknown scope or a key that does not fit it.
 create or replace function :"api_schema".jobforge_set_gate(
   p_scope text,
@@ -19,6 +19,7 @@ declare
   v_tenant_id uuid := case p_scope when 'tenant' then uuid_or_null(p_key) end;
   v_was_paused boolean;
   v_changed boolean := true;
+  v_audit_id bigint;
 begin
   perform require_operator();
   if p_scope is null or p_scope not in ('all', 'type', 'tenant') then
@@ -52,14 +53,15 @@ begin
     insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, message, meta)
     values (v_now, coalesce(v_tenant_id, all_tenants()), actor(),
       case when p_paused then 'GATE_PAUSED' else 'GATE_RESUMED' end, 'gate',
-      concat_ws(':', p_scope, nullif(v_key, '')), p_reason, jsonb_strip_nulls(jsonb_build_object('until', p_until)));
+      concat_ws(':', p_scope, nullif(v_key, '')), p_reason, jsonb_strip_nulls(jsonb_build_object('until', p_until)))
+    returning id into v_audit_id;
   end if;
   return jsonb_build_object('scope', p_scope, 'key', v_key, 'paused', p_paused, 'reason', p_reason, 'until', p_until,
     'was_paused', v_was_paused, 'known', case p_scope
       when 'type' then knows_type(p_key)
       when 'tenant' then knows_tenant(v_tenant_id)
       else true
-    end);
+    end, 'audit_id', v_audit_id);
 end $$;
 
 -- Returns whether a type is in use: a job or a schedule has it, or it has a policy or a worker. Indexes find a type

@@ -25,6 +25,8 @@ begin
     perform jobforge.fail_argument('policy', 'policy must be a JSON object');
   elsif p_policy ? 'preset' and jobforge.preset(p_policy ->> 'preset') is null then
     perform jobforge.fail_argument('preset', 'preset must be ' || jobforge.one_of(jobforge.preset_names()));
+  elsif jsonb_typeof(p_policy -> 'audit_action') not in ('string', 'null') then
+    perform jobforge.fail_argument('audit_action', 'audit_action must be a text, such as EMAIL_SENT');
   end if;
   select k into v_unknown from jsonb_object_keys(p_policy) k where k <> all (v_known) limit 1;
   if found then

@@ -73,8 +73,10 @@ begin
     return v_counts;
   end if;
   v_counts := jobforge.with_running(p_tenant_id, jobforge.estimate_queued(p_tenant_id, p_now));
-  return case when p_tenant_id is null
-    and not p_by_tenant then jobforge.count_small_types(v_counts, p_now) else v_counts end;
+  if p_tenant_id is not null or p_by_tenant or not exists (select from unnest(v_counts) c where not c.exact) then
+    return v_counts;
+  end if;
+  return jobforge.count_small_types(v_counts, p_now);
 end $$;
 
 -- Counts live jobs of a tenant (null: of all tenants) by tenant and type; returns null if there are more than p_cap.
@@ -161,11 +163,17 @@ begin
 end $$;
 
 -- Replaces estimates by exact counts for types that have at most 1,000 jobs of each kind; for at most 200 types, the
--- preferred ones first, then those with running jobs.
+-- preferred ones first, then those with running jobs. Types that are far larger by their estimate are not counted: that
+-- would read 1,001 jobs of each kind to find out the same.
 create or replace function jobforge.count_small_types(p_counts jobforge.live_count[], p_now timestamptz)
 returns jobforge.live_count[]
 language sql stable as $$
-  with counted as materialized (
+  with large as materialized (
+    select c.type
+    from unnest(p_counts) c
+    group by c.type
+    having greatest(sum(c.queued), sum(c.scheduled)) > 4000
+  ), counted as materialized (
     select c.*
     from (
       select t.type
@@ -178,6 +186,7 @@ language sql stable as $$
         from unnest(jobforge.types_with('ready', 200) || jobforge.types_with('waiting', 200)
           || array(select c.type from unnest(p_counts) c)) u(type)
       ) t
+      where t.type not in (select l.type from large l)
       group by t.type
       order by min(t.place)
       limit 200
@@ -195,6 +204,8 @@ language sql stable as $$
 $$;
 
 -- Counts the jobs of one type across all tenants, each kind up to 1,001 through its index; exact if no kind has more.
+-- The order is that of the index. Without it, statistics that say that the types are few and large lead to a scan of
+-- another index, which reads the whole queue for a type that is small.
 create or replace function jobforge.count_small_type(p_type text, p_now timestamptz) returns setof jobforge.live_count
 language sql stable as $$
   select null::uuid, p_type, r.jobs + d.jobs, s.jobs, u.jobs, least(r.oldest, d.oldest),
@@ -202,16 +213,33 @@ language sql stable as $$
     greatest(r.jobs, d.jobs, s.jobs) <= 1000 and not exists (select from jobforge.queue j where j.state = 'parked')
   from (
     select count(*) as jobs, min(j.run_at) as oldest
-    from (select j.run_at from jobforge.queue j where j.state = 'ready' and j.type = p_type limit 1001) j
+    from (
+      select j.run_at
+      from jobforge.queue j
+      where j.state = 'ready' and j.type = p_type
+      order by j.type, j.rank, j.lane, j.run_at, j.seq
+      limit 1001
+    ) j
   ) r
   cross join (
     select count(*) as jobs, min(j.run_at) as oldest
-    from (select j.run_at from jobforge.queue j where j.state = 'waiting' and j.type = p_type and j.run_at <= p_now
-      limit 1001) j
+    from (
+      select j.run_at
+      from jobforge.queue j
+      where j.state = 'waiting' and j.type = p_type and j.run_at <= p_now
+      order by j.type, j.run_at
+      limit 1001
+    ) j
   ) d
   cross join (
     select count(*) as jobs
-    from (select from jobforge.queue j where j.state = 'waiting' and j.type = p_type and j.run_at > p_now limit 1001) j
+    from (
+      select
+      from jobforge.queue j
+      where j.state = 'waiting' and j.type = p_type and j.run_at > p_now
+      order by j.type, j.run_at
+      limit 1001
+    ) j
   ) s
   cross join (select count(*) as jobs from jobforge.runs j where j.type = p_type) u
 $$;

@@ -1,10 +1,11 @@
 -- Explains why a job is not running now, or how it finished: [{code, message, details}], most important reason first.
 -- Reads the current state of the tables; returns null if the tenant has no such job. Secrets are masked as in stored
 -- errors.
---  queued   cancel_requested, expired, paused, scheduled, suspended, deferred, retrying, those of limits, no_worker,
---           behind, next
---  running  cancel_requested, running, worker_silent
+--  queued   canceling, cancel_requested, expired, paused, scheduled, suspended, deferred, retrying, those of limits,
+--           no_worker, behind, next, deadline
+--  running  canceling, cancel_requested, running, worker_silent, deadline
 --  finished succeeded, failed, dead, canceled, expired
+-- The id of a step that has no job says what the step waits for, or why it will never have one: see why_step.sql.
 -- A tenant learns nothing of other tenants' jobs but their number where they hold the places of a limit of a type.
 -- Operators see them.
 -- Who: the tenant itself, operators. Locks nothing; counts at most 1,000 jobs.
@@ -19,6 +20,7 @@ declare
   v_now timestamptz := jobforge.now();
   v_job live_rows;
   v_ended archive;
+  v_step steps;
   v_reasons jsonb;
 begin
   perform require_tenant(p_tenant_id);
@@ -27,6 +29,9 @@ begin
     select j.* into v_job from live_rows j where j.id = p_job_id and j.tenant_id = p_tenant_id;
     if found then
       v_reasons := case v_job.state when 'running' then why_running(v_job, v_now) else why_queued(v_job, v_now) end;
+      if v_job.step_id is not null then
+        v_reasons := why_in_workflow(v_job.step_id, true) || v_reasons || why_in_workflow(v_job.step_id, false);
+      end if;
       exit;
     end if;
     select f.* into v_ended
@@ -36,8 +41,16 @@ begin
       v_reasons := why_ended(v_ended);
       exit;
     end if;
+    select s.* into v_step
+    from steps s
+    where s.id = p_job_id and s.tenant_id = p_tenant_id and s.kind <> 'root'
+      and (s.decided_at is null or s.status is not null);
+    if found then
+      v_reasons := why_step(v_step, v_now);
+      exit;
+    end if;
   end loop;
-  return redact(v_reasons, (select p.redact from policy_of(coalesce(v_job.type, v_ended.type)) p));
+  return redact(v_reasons, (select p.redact from policy_of(coalesce(v_job.type, v_ended.type, v_step.type)) p));
 end $$;
 
 -- Builds one reason; details have no nulls.
@@ -65,8 +78,8 @@ begin
       format('Expired at %s before it started; it will be canceled soon', jobforge.time_text(p_job.expires_at)),
       jsonb_build_object('expires_at', p_job.expires_at));
   end if;
-  v_reasons := v_reasons || jobforge.why_paused(p_job, p_now) || jobforge.why_later(p_job, p_now)
-    || jobforge.why_limited(p_job, p_now) || jobforge.why_no_worker(p_job, p_now);
+  v_reasons := v_reasons || jobforge.why_paused(p_job.tenant_id, p_job.type, p_now)
+    || jobforge.why_later(p_job, p_now) || jobforge.why_limited(p_job, p_now) || jobforge.why_no_worker(p_job, p_now);
   if p_job.run_at <= p_now then
     v_reasons := v_reasons || jobforge.why_behind(p_job);
   end if;
@@ -90,20 +103,20 @@ language sql stable as $$
   select 'tenant' || coalesce(' ' || jobforge.label_of(p_tenant_id), '')
 $$;
 
--- Gates are closed for the job.
-create or replace function jobforge.why_paused(p_job jobforge.live_rows, p_now timestamptz) returns jsonb
+-- Gates are closed for a type and tenant, or with no type for the tenant.
+create or replace function jobforge.why_paused(p_tenant_id uuid, p_type text, p_now timestamptz) returns jsonb
 language sql stable as $$
   select coalesce(jsonb_agg(jobforge.reason_for('paused',
       format('%s was paused by %s at %s',
         case g.scope when 'all' then 'Everything' when 'type' then 'The type'
-          else 'The ' || jobforge.tenant_words(p_job.tenant_id) end,
+          else 'The ' || jobforge.tenant_words(p_tenant_id) end,
           g.set_by, jobforge.time_text(g.set_at))
         || coalesce(' until ' || jobforge.time_text(g.until), '') || coalesce(': ' || g.reason, ''),
       jsonb_build_object('scope', g.scope, 'key', nullif(g.key, ''), 'set_by', g.set_by, 'set_at', g.set_at,
         'until', g.until,
         'reason', g.reason)) order by g.scope), '[]')
   from jobforge.gates g
-  where (g.scope, g.key) in (('all', ''), ('type', p_job.type), ('tenant', p_job.tenant_id::text))
+  where (g.scope, g.key) in (('all', ''), ('type', p_type), ('tenant', p_tenant_id::text))
     and (g.until is null or g.until > p_now)
 $$;
 
@@ -294,10 +307,11 @@ declare
   v_reasons jsonb := jobforge.why_canceling(p_job);
 begin
   v_reasons := v_reasons || jobforge.reason_for('running',
-    format('Worker %s has held the lease since %s, in attempt %s', p_job.worker_id,
+    format(case when p_job.handed then 'Handed to worker %s at %s by its enqueue, in attempt %s'
+        else 'Worker %s has held the lease since %s, in attempt %s' end, p_job.worker_id,
       jobforge.time_text(p_job.started_at), p_job.attempts),
     jsonb_build_object('worker_id', p_job.worker_id, 'since', p_job.started_at, 'attempt', p_job.attempts,
-      'heard_at', v_heard_at, 'progress', case when jobforge.is_small(p_job.progress) then p_job.progress
+      'handed', p_job.handed, 'heard_at', v_heard_at, 'progress', case when jobforge.is_small(p_job.progress) then p_job.progress
         else to_jsonb(left(p_job.progress::text, 8000)) end));
   if v_heard_at < p_now - 3 * jobforge.heartbeat_interval() then
     v_reasons := v_reasons || jobforge.reason_for('worker_silent',

@@ -1,8 +1,10 @@
 -- Returns how a job finished in one document: {id, type, status, reason, attempts, error, result, artifact_ref,
 -- finished_at}, with nulls until it is finished; null if the tenant has no such job. It serves callers that wait for
--- a result.
+-- a result. p_masked: as for jobforge_get_job.
 -- Who: the tenant itself, operators. Locks nothing.
-create or replace function :"api_schema".jobforge_get_result(p_job_id uuid, p_tenant_id uuid) returns jsonb
+create or replace function :"api_schema".jobforge_get_result(
+  p_job_id uuid, p_tenant_id uuid, p_masked boolean default false
+) returns jsonb
 language plpgsql stable
 security definer
 set search_path = jobforge, pg_temp
@@ -12,7 +14,7 @@ begin
   return (
     select jsonb_build_object(
       'id', j.id, 'type', j.type, 'status', j.status, 'reason', j.reason, 'attempts', j.attempts, 'error', j.error,
-      'result', f.result, 'artifact_ref', f.artifact_ref, 'finished_at', j.finished_at)
+      'result', case when p_masked then masked(f.result, j.type) else f.result end, 'artifact_ref', f.artifact_ref, 'finished_at', j.finished_at)
     from find_job(p_job_id) j
     left join lateral (
       select a.result, a.artifact_ref from archive a where a.id = j.id and a.finished_at = j.finished_at limit 1

@@ -18,6 +18,7 @@ begin
   perform require_tenant_or_operator(p_tenant_id);
   perform require_filters(v_filters,
     array['action', 'entity_type', 'entity_id', 'actor', 'after', 'before', 'limit', 'cursor']);
+  perform filter_string(v_filters, k) from unnest('{action,entity_type,entity_id,actor}'::text[]) k;
   for v_row in
     select a.at, a.tenant_id, a.actor, a.action, a.entity_type, a.entity_id, a.message, a.meta, a.id,
       label_of(a.tenant_id)
@@ -30,7 +31,7 @@ begin
         or starts_with(a.actor, (v_filters ->> 'actor') || ' ('))
       and (v_filters ->> 'after' is null or a.at >= filter_text(v_filters, 'after', 'time')::timestamptz)
       and (v_filters ->> 'before' is null or a.at < filter_text(v_filters, 'before', 'time')::timestamptz)
-      and (v_filters ->> 'cursor' is null or a.id < filter_text(v_filters, 'cursor', 'number')::bigint)
+      and (v_filters ->> 'cursor' is null or a.id < filter_text(v_filters, 'cursor', 'row id')::bigint)
     order by a.id desc
     limit filter_limit(v_filters)
   loop

@@ -1,8 +1,8 @@
 -- Returns the current state and what happened since a time (default: an hour ago): {at, since, exact, totals, types},
 -- each with queued, scheduled, running and oldest_run_at now, and succeeded, failed, dead and canceled since then.
--- exact is false where live jobs were estimated, as in jobforge_count_live. ended_exact is false if more than 100,000
--- jobs have finished since then: the numbers are then lower bounds. If there are more than
--- 1,000 types, the others are summed up as the type '*'.
+-- exact is false where live jobs were estimated, as in jobforge_count_live. ended_exact is false where more jobs have
+-- finished since then than are counted: see jobforge.ended_figures. If there are more than 1,000 types, the others are
+-- summed up as the type '*'.
 -- Who: the tenant itself; operators and readers, with null for all tenants. Locks nothing.
 create or replace function :"api_schema".jobforge_stats(p_tenant_id uuid default null, p_since timestamptz default null)
 returns jsonb
@@ -14,8 +14,6 @@ set plan_cache_mode = force_custom_plan as $$
 declare
   v_now timestamptz := jobforge.now();
   v_since timestamptz := coalesce(p_since, jobforge.now() - interval '1 hour');
-  v_from uuid := coalesce(p_tenant_id, '00000000-0000-0000-0000-000000000000');
-  v_to uuid := coalesce(p_tenant_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
   v_live live_count[];
   -- The tenant's types, if they are not too many. With them, the plan may use the index on type and tenant instead of
   -- reading what all tenants finished since then.
@@ -32,18 +30,8 @@ begin
         min(l.oldest_run_at) as oldest
       from unnest(v_live) l
       group by l.type
-    ), finished as materialized (
-      select a.type, a.status
-      from archive a
-      where a.finished_at >= v_since and a.tenant_id between v_from and v_to
-        and (v_types is null or p_tenant_id is null or a.type = any (v_types))
-      limit most_ends_counted()
-    ), ended as (
-      select a.type, count(*) filter (where a.status = 'succeeded') as succeeded,
-        count(*) filter (where a.status = 'failed') as failed,
-        count(*) filter (where a.status = 'dead') as dead, count(*) filter (where a.status = 'canceled') as canceled
-      from finished a
-      group by a.type
+    ), ended as materialized (
+      select e.* from ended_figures(p_tenant_id, case when p_tenant_id is not null then v_types end, v_since, v_now) e
     ), named as (
       select n.type, n.label collate "C" as label
       from (
@@ -68,7 +56,7 @@ begin
       'at', v_now,
       'since', v_since,
       'exact', not exists (select from unnest(v_live) l where not l.exact),
-      'ended_exact', (select count(*) from finished) < most_ends_counted(),
+      'ended_exact', not exists (select from ended e where not e.exact),
       'totals', jsonb_build_object(
         'queued', coalesce(sum(t.queued), 0), 'scheduled', coalesce(sum(t.scheduled), 0),
           'running', coalesce(sum(t.running), 0),
@@ -78,7 +66,3 @@ begin
       'types', coalesce(jsonb_agg(to_jsonb(t) order by t.type), '[]'))
     from types t);
 end $$;
-
--- Returns how many finished jobs figures of the last hours look at.
-create or replace function jobforge.most_ends_counted() returns integer
-language sql immutable as $$ select 100000 $$;

@@ -57,8 +57,8 @@ begin
     cross join (select a.consecutive_failures from jobforge.all_schedules a where a.id = p_schedule.id) s);
 end $$;
 
--- Folds ends into schedules that the caller has locked, after the ends that were appended earlier, and wakes workers
--- for the next runs.
+-- Folds ends into schedules that the caller has locked, after the ends that were appended earlier, wakes workers for
+-- the next runs, and tells endpoints of webhooks which schedules have begun to fail.
 create or replace function jobforge.fold(p_ids uuid[], p_ends jobforge.schedule_end[], p_now timestamptz) returns void
 language plpgsql as $$
 declare
@@ -96,14 +96,23 @@ begin
       join jobforge.schedules b on b.id = e.schedule_id
       cross join lateral jobforge.folded(b, e.ends) f
       where s.id = e.schedule_id
-      returning s.type, s.tenant_id, s.due_at
+      returning s.id, s.type, s.tenant_id, s.due_at,
+        b.consecutive_failures < jobforge.failing_after()
+          and f.consecutive_failures >= jobforge.failing_after() as failing
     )
-    select c.type, min(c.due_at) as due_at, array_agg(distinct c.tenant_id) as tenant_ids
+    select c.type, min(c.due_at) as due_at,
+      array_agg(distinct c.tenant_id) filter (where c.due_at is not null) as tenant_ids,
+      array_agg(c.id) filter (where c.failing) as failing
     from changed c
-    where c.due_at is not null
+    where c.due_at is not null or c.failing
     group by c.type
   loop
-    perform jobforge.wake(v_next.type, v_next.due_at, p_now, v_next.tenant_ids);
+    if v_next.due_at is not null then
+      perform jobforge.wake(v_next.type, v_next.due_at, p_now, v_next.tenant_ids);
+    end if;
+    if v_next.failing is not null then
+      perform jobforge.tell_failing(v_next.failing, p_now);
+    end if;
   end loop;
 end $$;
 

@@ -17,8 +17,8 @@ begin
   v.overdue := jobforge.filter_flag(p_filters, 'overdue');
   v.running := jobforge.filter_flag(p_filters, 'running');
   v.tags := jobforge.filter_texts(p_filters, 'tags');
-  v.subject := p_filters ->> 'subject';
-  v.key_prefix := p_filters ->> 'key_prefix';
+  v.subject := jobforge.filter_string(p_filters, 'subject');
+  v.key_prefix := jobforge.filter_string(p_filters, 'key_prefix');
   v.updated_before := jobforge.filter_text(p_filters, 'updated_before', 'time')::timestamptz;
   return v;
 end $$;

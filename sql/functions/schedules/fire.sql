@@ -104,7 +104,7 @@ begin
   perform jobforge.insert_runs(v_ids, v_times, p_now);
 end $$;
 
--- Disables a schedule that cannot be evaluated, and records the reason where its owner will look.
+-- Disables a schedule that cannot be evaluated, records the reason where its owner will look, and tells endpoints.
 create or replace function jobforge.give_up(p_schedule jobforge.schedules, p_error text, p_now timestamptz) returns void
 language plpgsql as $$
 begin
@@ -120,6 +120,7 @@ begin
   insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
   values (p_now, p_schedule.tenant_id, 'jobforge', 'SCHEDULE_DISABLED', 'schedule', p_schedule.id::text,
     jsonb_build_object('type', p_schedule.type, 'key', p_schedule.key, 'error', left(p_error, 2000)));
+  perform jobforge.tell_failing(array[p_schedule.id], p_now);
 end $$;
 
 -- Returns what a due schedule does now: the due times for which runs start, and its next state. p_live_since is when
@@ -222,7 +223,7 @@ begin
     from runs r
   )
   insert into jobforge.payloads (job_id, tenant_id, bytes, payload)
-  select r.id, r.tenant_id, r.bytes, r.payload
+  select r.id, r.tenant_id, r.bytes, r.payload::text
   from runs r
   where r.inline_payload is null;
   -- A schedule's runs count towards a quota like other jobs.

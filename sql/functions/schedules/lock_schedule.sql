@@ -55,7 +55,7 @@ create or replace function jobforge.fail_no_schedule(p_type text, p_key text) re
 language sql as $$
   select jobforge.fail('JF010', format('Schedule not found: the tenant has no schedule %s of the type %s',
       coalesce('"' || left(p_key, 200) || '"', 'null'), coalesce('"' || left(p_type, 200) || '"', 'null')),
-    'schedule_not_found', 'key', 'Create it with jobforge_ensure_schedule.')
+    'schedule_not_found', 'key', 'Check the tenant, the type and the key, or ensure the schedule first.')
 $$;
 
 -- Returns a schedule as every call returns it: the columns of jobforge_schedules.

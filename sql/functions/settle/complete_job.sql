@@ -35,7 +35,8 @@ declare
     p_next_run_at => p_next_run_at);
 begin
   if p_status is null or p_status not in ('succeeded', 'failed') then
-    perform fail('JF004', 'Status must be succeeded or failed', 'invalid_status', 'status');
+    perform fail('JF004', 'Status must be succeeded or failed', 'invalid_status', 'status',
+      'Pass failed with p_retry => false to give up without retries. Use jobforge_defer_job to run the job later.');
   elsif not is_time(p_retry_at) then
     perform fail_argument('retry_at', 'retry_at must be a time from the year 1 to 9999');
   elsif not is_time(p_next_run_at) then

@@ -4,8 +4,8 @@
 -- be added to both.
 
 -- Returns the types whose runs the short path does not end, because their policy has an audit_action, keeps no history
--- or has a retention of its own. Null if no run may take the short path: there are limits, cancel requests or watches,
--- very many such types, or the policy of all other types is one of them.
+-- or has a retention of its own. Null if no run may take the short path: there are cancel requests or watches, very
+-- many such types, or the policy of all other types is one of them.
 create or replace function jobforge.special_types() returns text[]
 language plpgsql stable as $$
 declare
@@ -18,19 +18,19 @@ begin
     where p.audit_action is not null or not p.keep_history or p.retention_days is not null
     limit v_most)
   into v_types
-  where not exists (select from jobforge.limits)
-    and not exists (select from jobforge.cancel_requests)
+  where not exists (select from jobforge.cancel_requests)
     and not exists (select from jobforge.watches);
   return case when cardinality(v_types) < v_most and not '*' = any (v_types) then v_types end;
 end $$;
 
 -- Ends the runs that a call reports as succeeded and that are plain: no schedule, no dedupe key, no children, no
 -- logs, no step of a workflow, no type of p_special, and no receiver of events that wants to know (p_webhooks: there
--- may be one). The fence is that of end_runs. Returns the outcomes of the runs that it has ended, all ok. The caller
--- leaves the others to the general path. Locks runs in id order; waits for nothing that an application can hold.
+-- may be one). Frees their slots if p_limited. The fence is that of end_runs. Returns the outcomes of the runs that it
+-- has ended, all ok. The caller leaves the others to the general path. Locks runs in id order; waits for nothing that
+-- an application can hold.
 create or replace function jobforge.end_plain_runs(
   p_worker_id text, p_tenant_id uuid, p_ends jobforge.run_end[], p_special text[], p_webhooks boolean,
-  p_now timestamptz
+  p_limited boolean, p_now timestamptz
 ) returns jobforge.run_outcome[]
 language plpgsql as $$
 declare
@@ -41,9 +41,12 @@ declare
     order by e.id);
   v_keep_days constant integer := jobforge.shelf_for(null);
   v_outcomes jobforge.run_outcome[];
+  v_slots jobforge.slot[];
 begin
   -- If a call reports two ends of one run, the first counts, which may be no success.
-  if v_ids = '{}' or (select count(distinct e.id) from unnest(p_ends) e) < cardinality(p_ends) then
+  if v_ids = '{}'
+    or (cardinality(p_ends) > 1 and (select count(distinct e.id) from unnest(p_ends) e) < cardinality(p_ends))
+  then
     return '{}';
   end if;
   with taken as (
@@ -68,14 +71,14 @@ begin
       id, seq, tenant_id, type, status, reason, last_run, rank, attempts, uncounted, failures, max_attempts, budget,
       run_at, created_at, started_at, finished_at, expires_at, worker_id, payload, idempotency_key, dedupe_key,
       concurrency_key, subject, tags, traceparent, progress, error, result_id, result, artifact_ref, cost_cents,
-      keep_days, schedule_id, scheduled_for, step_id)
+      keep_days, schedule_id, scheduled_for, step_id, handed)
     select
       t.id, t.seq, t.tenant_id, t.type, 'succeeded', 'done', 'succeeded', t.rank, t.attempts, t.uncounted, t.failures,
       t.max_attempts, t.budget, t.run_at, t.created_at, t.started_at, p_now, t.expires_at, t.worker_id, t.payload,
       t.idempotency_key, t.dedupe_key, t.concurrency_key, t.subject, t.tags, t.traceparent, t.progress, null,
       case when t.result is not null or t.artifact_ref is not null then jobforge.new_id() end, t.result,
       t.artifact_ref, jobforge.add_cost(t.cost_cents, t.cost), v_keep_days, t.schedule_id, t.scheduled_for,
-      t.step_id
+      t.step_id, t.handed
     from ended t
   ), metered as (
     insert into jobforge.usage_deltas (
@@ -87,12 +90,16 @@ begin
     group by t.tenant_id, t.type
   )
   select array_agg(
-    row(t.ord, t.id, t.attempts, 'ok', 'succeeded', t.run_at, t.tenant_id, t.type)::jobforge.run_outcome)
-  into v_outcomes
+    row(t.ord, t.id, t.attempts, 'ok', 'succeeded', t.run_at, t.tenant_id, t.type)::jobforge.run_outcome),
+    array_agg(row(t.type, t.tenant_id, t.concurrency_key)::jobforge.slot) filter (where p_limited)
+  into v_outcomes, v_slots
   from ended t;
   -- Read after the jobs were written: see jobforge.note_pending.
   if exists (select from jobforge.tenants t where t.max_pending is not null) then
     perform jobforge.note_all_pending(array(select o.tenant_id from unnest(v_outcomes) o), -1);
+  end if;
+  if v_slots is not null then
+    perform jobforge.free_slots(v_slots, p_now);
   end if;
   return coalesce(v_outcomes, '{}');
 end $$;

@@ -13,6 +13,9 @@
 --                        v                          v                          v
 --      queue (ready, waiting), attempts        usage_deltas           archive, audit_log
 --
+--   Plain successes go from the runs to the archive and the usage by shorter paths: many by end_plain_runs, and one
+--   alone, before it comes here, by settle_plain_success.
+--
 --   Afterwards, in the same transaction:
 --      free_dedupe_keys --> dedupe_keys               free_slots -------> queue (parked -> ready)
 --      keep_only_keys ----> job_keys                  enqueue_children -> queue (new), outbox
@@ -43,6 +46,12 @@ declare
   v_special text[] := special_types();
   v_plain run_outcome[] := '{}';
   v_ids uuid[];
+  -- Whether any end has logs, is a release, suspends its job, or has children; and whether any is stale.
+  v_logged boolean;
+  v_released boolean;
+  v_suspended boolean;
+  v_with_children boolean;
+  v_stale boolean;
   v_outcomes run_outcome[];
   v_canceled uuid[];
   v_without_history uuid[];
@@ -51,13 +60,13 @@ declare
   v_steps step_end[];
   v_parents uuid[];
   v_slots slot[];
-  v_limited boolean;
+  v_limited boolean := exists (select from limits) or exists (select from key_holds);
   v_webhooks boolean := has_webhooks();
   v_ended ended_job[];
 begin
   -- Usually all of them are plain successes.
   if v_special is not null then
-    v_plain := end_plain_runs(p_worker_id, p_tenant_id, p_ends, v_special, v_webhooks, p_now);
+    v_plain := end_plain_runs(p_worker_id, p_tenant_id, p_ends, v_special, v_webhooks, v_limited, p_now);
     if cardinality(v_plain) = cardinality(p_ends) then
       return v_plain;
     elsif cardinality(v_plain) > 0 then
@@ -65,8 +74,11 @@ begin
     end if;
   end if;
 
-  v_ids := array(select e.id from unnest(p_ends) e where e.id is not null order by e.id);
-  v_limited := exists (select from limits) or exists (select from key_holds);
+  -- One statement for all that the steps below ask of the ends.
+  select coalesce(array_agg(e.id order by e.id) filter (where e.id is not null), '{}'), bool_or(e.logs is not null),
+    bool_or(e.status = 'released'), bool_or(e.wait is not null), bool_or(e.children is not null)
+  into v_ids, v_logged, v_released, v_suspended, v_with_children
+  from unnest(p_ends) e;
   with taken as (
     -- The runs that pass the fence. "is not distinct from" keeps the index on worker_id out of the plan: rows must be
     -- found by id.
@@ -108,6 +120,7 @@ begin
       coalesce(e.next_run_at, case when x.schedule_goes_on and e.ended = 'failed' then e.next_at end) as next_run_at,
       add_cost(t.cost_cents, e.cost) as cost_cents,
       shelf_for(coalesce(t.keep_days, (p.policy).retention_days)) as keep_days, t.step_id, t.keep_days as asked_days,
+      t.handed,
       -- A success clears the error. A run that was released or deferred keeps the job's earlier error.
       case
         when e.ended = 'succeeded' then null
@@ -149,13 +162,14 @@ begin
     where t.verdict = 'queued'
   ), attempted as (
     -- The attempts of these jobs. The last attempt of a finished job is part of its row in the archive.
-    insert into attempts (job_id, attempt_no, tenant_id, status, worker_id, started_at, finished_at, error)
+    insert into attempts (job_id, attempt_no, tenant_id, status, worker_id, started_at, finished_at, error, handed)
     select t.id, t.attempts, t.tenant_id, t.ended, t.worker_id, t.started_at, p_now,
       case
         when t.failed_or_lost then t.last_error
         when t.new_error is not null
           then error_of(t.new_error, p_now, (select (p.policy).redact from policy p where p.type = t.type))
-      end
+      end,
+      t.handed
     from judged t
     where t.verdict = 'queued'
   ), archived as (
@@ -165,14 +179,14 @@ begin
       id, seq, tenant_id, type, status, reason, last_run, rank, attempts, uncounted, failures, max_attempts, budget,
       run_at, created_at, started_at, finished_at, expires_at, worker_id, payload, idempotency_key, dedupe_key,
       concurrency_key, subject, tags, traceparent, progress, error, result_id, result, artifact_ref, cost_cents,
-      keep_days, schedule_id, scheduled_for, step_id)
+      keep_days, schedule_id, scheduled_for, step_id, handed)
     select
       t.id, t.seq, t.tenant_id, t.type, t.verdict, reason(t.verdict, t.ended, t.retry, t.losses), t.ended, t.rank,
       t.attempts, t.uncounted, t.failures + t.failed_or_lost::int, t.max_attempts, t.budget, t.run_at, t.created_at,
       t.started_at, p_now, t.expires_at, t.worker_id, t.payload, t.idempotency_key, t.dedupe_key, t.concurrency_key,
       t.subject, t.tags, t.traceparent, t.progress, t.last_error,
       case when t.result is not null or t.artifact_ref is not null then new_id() end, t.result, t.artifact_ref,
-      t.cost_cents, t.keep_days, t.schedule_id, t.scheduled_for, t.step_id
+      t.cost_cents, t.keep_days, t.schedule_id, t.scheduled_for, t.step_id, t.handed
     from judged t
     where t.verdict <> 'queued'
       and (t.keep_history or t.verdict = 'dead' or (t.verdict = 'failed' and not t.schedule_goes_on))
@@ -209,7 +223,7 @@ begin
     group by t.tenant_id, t.type
   )
   -- Outcomes are cast row by row: Postgres would cast a whole array of records by way of its text.
-  select array_agg(row(o.*)::run_outcome),
+  select array_agg(row(o.*)::run_outcome), bool_or(o.outcome = 'stale'),
     (select array_agg(t.id) from judged t where t.cancel),
     (select array_agg(t.id) from judged t
       where not t.keep_history
@@ -236,10 +250,10 @@ begin
           t.last_error, t.payload, t.result, t.artifact_ref, t.schedule_id, t.traceparent)::ended_job)
         from judged t)
     end
-  into v_outcomes, v_canceled, v_without_history, v_deduped, v_scheduled, v_steps, v_parents, v_slots, v_ended
+  into v_outcomes, v_stale, v_canceled, v_without_history, v_deduped, v_scheduled, v_steps, v_parents, v_slots, v_ended
   from (
     select
-      t.ord, t.id, t.attempts, 'ok', t.verdict, case t.verdict when 'queued' then t.again_at else t.run_at end,
+      t.ord, t.id, t.attempts, 'ok' as outcome, t.verdict, case t.verdict when 'queued' then t.again_at else t.run_at end,
       t.tenant_id, t.type
     from judged t
     union all
@@ -256,7 +270,7 @@ begin
 
   -- A call that is repeated while the first one is still under way waits for its locks. The snapshot of the statement
   -- above does not show what the first call has committed meanwhile, so a second statement looks again.
-  if exists (select from unnest(v_outcomes) o where o.outcome = 'stale') then
+  if v_stale then
     v_outcomes := array(
       select row(o.ord, o.id, o.attempt,
         case
@@ -272,7 +286,7 @@ begin
   if v_deduped is not null then
     perform free_dedupe_keys(v_deduped);
   end if;
-  if exists (select from unnest(p_ends) e where e.logs is not null) then
+  if v_logged then
     perform keep_logs(p_ends, v_outcomes, p_now);
   end if;
   if v_ended is not null then
@@ -284,19 +298,24 @@ begin
   if v_scheduled is not null then
     perform end_scheduled_runs(v_scheduled, p_now);
   end if;
-  if exists (select from unnest(p_ends) e where e.status = 'released') then
+  if v_released then
     perform withdraw_released(array(
       select o.id
       from unnest(v_outcomes) o
       where o.outcome = 'ok' and o.status = 'queued'
         and o.ord in (select e.ord from unnest(p_ends) e where e.status = 'released')), p_now);
   end if;
-  perform note_all_pending(array(select o.tenant_id from unnest(v_outcomes) o where o.status <> 'queued'), -1);
+  -- Read after the jobs were written: see note_pending.
+  if exists (select from tenants t where t.max_pending is not null) then
+    perform note_all_pending(array(select o.tenant_id from unnest(v_outcomes) o where o.status <> 'queued'), -1);
+  end if;
   if v_slots is not null then
     perform free_slots(v_slots, p_now);
   end if;
-  perform enqueue_children(p_ends, v_outcomes, p_now);
-  if exists (select from unnest(p_ends) e where e.wait is not null) then
+  if v_with_children then
+    perform enqueue_children(p_ends, v_outcomes, p_now);
+  end if;
+  if v_suspended then
     perform suspend_runs(p_ends, v_outcomes, p_now);
   end if;
   if v_parents is not null then

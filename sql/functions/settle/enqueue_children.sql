@@ -80,9 +80,6 @@ language plpgsql as $$
 declare
   v_family record;
 begin
-  if not exists (select from unnest(p_ends) e where e.children is not null) then
-    return;
-  end if;
   for v_family in
     select o.tenant_id, array_agg(c order by e.ord, c.ord) as jobs
     from unnest(p_ends) e

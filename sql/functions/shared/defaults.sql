@@ -9,6 +9,12 @@ language sql immutable parallel safe as $$
   select interval '10 seconds'
 $$;
 
+-- Returns how long after its last heartbeat a worker still gets jobs from enqueues.
+create or replace function jobforge.offer_lifetime() returns interval
+language sql immutable parallel safe as $$
+  select interval '15 seconds'
+$$;
+
 -- Returns the silence after which a worker that has heartbeaten counts as gone, and the lease of every job it holds is
 -- lost.
 create or replace function jobforge.worker_timeout() returns interval

@@ -11,10 +11,11 @@ begin
     hint = coalesce(p_hint, '');
 end $$;
 
--- Raises JF002: an argument is invalid, and a retry will not help.
+-- Raises JF002: an argument is invalid, and a retry will not help. The message says what is allowed.
 create or replace function jobforge.fail_argument(p_field text, p_message text, p_hint text default null) returns void
 language sql as $$
-  select jobforge.fail('JF002', 'Invalid argument: ' || p_message, 'invalid_argument', p_field, p_hint)
+  select jobforge.fail('JF002', 'Invalid argument: ' || p_message, 'invalid_argument', p_field,
+    coalesce(p_hint, 'Correct the call. As it is, it can never succeed.'))
 $$;
 
 -- Raises 42501: the caller has no right to do this.

@@ -9,7 +9,8 @@ begin
   end if;
   -- A bulk change writes its filters to the audit log, and a page of that log has room for several rows.
   if pg_column_size(p_filters #> '{}') > jobforge.document_bytes() then
-    perform jobforge.fail('JF008', 'Payload too large: filters are over 1 MiB', 'payload_too_large', 'filters');
+    perform jobforge.fail('JF008', 'Payload too large: filters are over 1 MiB', 'payload_too_large', 'filters',
+      'Call several times, with a part of the values each.');
   end if;
   perform jobforge.require_printable(p_filters, 'filters');
   select k into v_unknown from jsonb_object_keys(p_filters) k where k <> all (p_known) limit 1;
@@ -35,7 +36,17 @@ begin
   perform jobforge.fail_argument(p_key, format('%s must be a text or an array of texts', p_key));
 end $$;
 
--- Returns the time, number or id under a key, as text. JF002 when it is not a valid one.
+-- Returns the text under a key. JF002 for anything else: an array here would match nothing, without a word.
+create or replace function jobforge.filter_string(p_filters jsonb, p_key text) returns text
+language plpgsql immutable as $$
+begin
+  if jsonb_typeof(p_filters -> p_key) not in ('string', 'null') then
+    perform jobforge.fail_argument(p_key, p_key || ' must be a text');
+  end if;
+  return p_filters ->> p_key;
+end $$;
+
+-- Returns the time, number, id of a job or such, or id of a row under a key, as text. JF002 when it is not a valid one.
 create or replace function jobforge.filter_text(p_filters jsonb, p_key text, p_kind text) returns text
 language plpgsql stable as $$
 declare
@@ -45,6 +56,7 @@ begin
     when 'time' then perform v_text::timestamptz;
     when 'number' then perform v_text::integer;
     when 'id' then perform v_text::uuid;
+    when 'row id' then perform v_text::bigint;
   end case;
   return v_text;
 exception when data_exception then
@@ -99,16 +111,16 @@ language plpgsql stable as $$
 declare
   v jobforge.job_filter;
 begin
-  v.phase := p_filters ->> 'phase';
+  v.phase := jobforge.filter_string(p_filters, 'phase');
   v.at := jobforge.now();
   v.ids := jobforge.filter_ids(p_filters, 'ids');
-  v.id_from := jobforge.prefix_bound(p_filters ->> 'id_prefix', '0');
+  v.id_from := jobforge.prefix_bound(jobforge.filter_string(p_filters, 'id_prefix'), '0');
   v.id_to := jobforge.prefix_bound(p_filters ->> 'id_prefix', 'f');
-  v.worker := p_filters ->> 'worker';
+  v.worker := jobforge.filter_string(p_filters, 'worker');
   v.schedule_id := jobforge.filter_text(p_filters, 'schedule_id', 'id');
-  v.concurrency_key := p_filters ->> 'concurrency_key';
-  v.idempotency_key := p_filters ->> 'idempotency_key';
-  v.trace_id := p_filters ->> 'trace_id';
+  v.concurrency_key := jobforge.filter_string(p_filters, 'concurrency_key');
+  v.idempotency_key := jobforge.filter_string(p_filters, 'idempotency_key');
+  v.trace_id := jobforge.filter_string(p_filters, 'trace_id');
   v.reasons := jobforge.filter_texts(p_filters, 'reason');
   v.priority := jobforge.filter_text(p_filters, 'priority', 'number');
   v.attempts_min := jobforge.filter_text(p_filters, 'attempts_min', 'number');
@@ -148,9 +160,9 @@ begin
   v.statuses := jobforge.filter_texts(v_filters, 'status');
   v.types := jobforge.filter_texts(v_filters, 'type');
   v.tags := jobforge.filter_texts(v_filters, 'tags');
-  v.subject := v_filters ->> 'subject';
-  v.error_contains := v_filters ->> 'error_contains';
-  v.error_group := v_filters ->> 'error_group';
+  v.subject := jobforge.filter_string(v_filters, 'subject');
+  v.error_contains := jobforge.filter_string(v_filters, 'error_contains');
+  v.error_group := jobforge.filter_string(v_filters, 'error_group');
   v.created_after := jobforge.filter_text(v_filters, 'created_after', 'time');
   v.created_before := jobforge.filter_text(v_filters, 'created_before', 'time');
   v.finished_after := jobforge.filter_text(v_filters, 'finished_after', 'time');

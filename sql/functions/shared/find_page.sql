@@ -118,8 +118,8 @@ language sql stable as $$
 $$;
 
 -- Returns the ids of archived jobs that the filter names, that have the tags, or that finished within a span of at most
--- an hour, if they are fewer than 2,000. Null when the filter has none of these conditions, or there are more: then a
--- scan of the newest jobs fills a page soon.
+-- an hour, which may last until now, if they are fewer than 2,000. Null when the filter has none of these conditions,
+-- or there are more: then a scan of the newest jobs fills a page soon.
 create or replace function jobforge.few_archived(p_tenant_id uuid, p_filter jobforge.job_filter) returns uuid[]
 language plpgsql stable
 set search_path = jobforge, pg_temp
@@ -138,10 +138,11 @@ begin
       where tag_keys(j.tenant_id, j.tags) @> v_keys
         and j.tags <> '{}'
       limit 2000);
-  elsif p_filter.finished_before - p_filter.finished_after <= interval '1 hour' then
+  -- Not a difference of the two: Postgres 15 cannot subtract infinite times.
+  elsif p_filter.finished_after >= coalesce(p_filter.finished_before, jobforge.now()) - interval '1 hour' then
     v_ids := array(
       select j.id from archive j
-      where j.finished_at >= p_filter.finished_after and j.finished_at < p_filter.finished_before
+      where j.finished_at >= p_filter.finished_after and j.finished_at < coalesce(p_filter.finished_before, 'infinity')
       limit 2000);
   end if;
   return case when cardinality(v_ids) < 2000 then v_ids end;
@@ -248,7 +249,7 @@ language sql immutable as $$
     case when p_filter.attempts_min is not null then 'j.attempts >= ($2).attempts_min' end,
     case when p_filter.tags_any is not null then 'j.tags && ($2).tags_any' end,
     case when p_filter.payload is not null then
-      'coalesce(j.payload, (select p.payload from payloads p where p.job_id = j.id)) @> ($2).payload' end), '')
+      'coalesce(j.payload, (select p.payload::jsonb from payloads p where p.job_id = j.id)) @> ($2).payload' end), '')
 $$;
 
 -- Returns the smallest UUIDv7 of a time. Jobs with a smaller id were created before it.

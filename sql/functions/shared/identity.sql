@@ -161,6 +161,12 @@ set search_path = jobforge, pg_temp as $$
     case when caller_is('jobforge_operator') then 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid end)
 $$;
 
+-- Returns whether the caller may act for every tenant, if it is not bound to one.
+create or replace function jobforge.acts_for_all() returns boolean
+language sql stable parallel safe as $$
+  select jobforge.caller_is('jobforge_operator') or jobforge.caller_is('jobforge_worker')
+$$;
+
 -- Raises unless the caller may act for the tenant: JF001 without a tenant, otherwise 42501. Operators and workers may
 -- act for any tenant unless they are bound; every other role for its own.
 create or replace function jobforge.require_tenant(p_tenant_id uuid) returns void
@@ -174,7 +180,7 @@ begin
       'Pass the tenant''s uuid, or 00000000-0000-0000-0000-000000000000 for work that belongs to no tenant.');
   elsif v_bound is not null then
     if v_bound = p_tenant_id then return; end if;
-  elsif caller_is('jobforge_operator') or caller_is('jobforge_worker') or caller_tenant() = p_tenant_id then
+  elsif acts_for_all() or caller_tenant() = p_tenant_id then
     return;
   end if;
   perform fail_forbidden('Permission denied for this tenant',
@@ -208,13 +214,18 @@ end $$;
 -- Returns the tenant for which a worker may claim: the one it is bound to, or else the one it asks for, or else null
 -- for all. Raises 42501 when a bound worker asks for another.
 create or replace function jobforge.claimable_tenant(p_tenant_id uuid) returns uuid
-language plpgsql stable
-set search_path = jobforge, pg_temp as $$
+language plpgsql stable as $$
 declare
-  v_bound uuid := bound_tenant();
+  v_bound uuid;
 begin
+  -- Usually no role is bound. Asked here, because bound_tenant takes its time to change its rights.
+  if not exists (select from jobforge.role_bindings) then
+    return p_tenant_id;
+  end if;
+  v_bound := jobforge.bound_tenant();
   if v_bound is not null and p_tenant_id is not null and v_bound <> p_tenant_id then
-    perform fail_forbidden('Permission denied for this tenant', 'This worker''s role is bound to another tenant.');
+    perform jobforge.fail_forbidden('Permission denied for this tenant',
+      'This worker''s role is bound to another tenant.');
   end if;
   return coalesce(v_bound, p_tenant_id);
 end $$;

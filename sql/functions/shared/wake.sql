@@ -4,10 +4,10 @@
 -- is sent once the queue is half full.
 create or replace function jobforge.notify(p_channel text, p_payload text) returns void
 language plpgsql as $$
+declare
+  -- One expression, because perform would run a statement. Postgres sends nothing if the first part is false.
+  v_sent boolean := case when pg_notification_queue_usage() < 0.5 then pg_notify(p_channel, p_payload) is not null end;
 begin
-  if pg_notification_queue_usage() < 0.5 then
-    perform pg_notify(p_channel, p_payload);
-  end if;
 end $$;
 
 -- Wakes the sleeping workers that have a handler for the type. A NOTIFY in every commit would halve the commit rate, so

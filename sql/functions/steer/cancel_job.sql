@@ -1,6 +1,6 @@
 -- Cancels a job. A queued job is canceled at once. A running job stays running with cancel_requested until its run
--- ends, and is canceled then, however the run ends. Repeating the call is not an error. Returns {id, status,
--- cancel_requested}.
+-- ends, and is canceled then, however the run ends. A step of a workflow that is blocked, by its own id, is canceled
+-- when the steps that it needs have ended. Repeating the call is not an error. Returns {id, status, cancel_requested}.
 -- Who: the tenant itself, operators. JF005 if there is no such job or it is finished. Locks a queued row. For a
 -- running job it appends a request, so no settle waits for the caller's transaction.
 create or replace function :"api_schema".jobforge_cancel_job(p_job_id uuid, p_tenant_id uuid) returns jsonb
@@ -24,7 +24,10 @@ begin
     from runs j
     where j.id = p_job_id and j.tenant_id = p_tenant_id;
     exit when found;
-    if not exists (select from live_rows j where j.id = p_job_id and j.tenant_id = p_tenant_id) then
+    if cancel_blocked(p_job_id, p_tenant_id) then
+      perform audit(p_tenant_id, 'JOB_CANCEL_REQUESTED', p_job_id);
+      return jsonb_build_object('id', p_job_id, 'status', 'queued', 'cancel_requested', true);
+    elsif not exists (select from live_rows j where j.id = p_job_id and j.tenant_id = p_tenant_id) then
       perform fail('JF005', 'Job not found or cannot be canceled', 'not_cancelable', 'job_id',
         'Only queued and running jobs of the tenant can be canceled.');
     end if;

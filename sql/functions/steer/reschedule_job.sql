@@ -1,13 +1,18 @@
 -- Runs a job at another time (null: now). A queued job is moved. A failed or dead job returns to the queue with a
--- fresh budget: p_max_attempts more executions, by default as many as it had at first. Returns {id, status, run_at,
--- max_attempts}.
+-- fresh budget: p_max_attempts more executions, by default as many as it had at first. An expires_at that would have
+-- passed by then is removed, because the job would be canceled instead. With p_reset its handler begins anew, without
+-- the checkpoints of durable steps. With p_payload it runs with another payload, in the same commit.
+-- Returns {id, status, run_at, max_attempts}.
 -- Who: the tenant itself, operators. JF006 if there is no such job, if it is running, succeeded or canceled, or if
--- another live job has taken its dedupe key or is a run of the same schedule.
+-- another live job has taken its dedupe key or is a run of the same schedule. JF002 and JF008 for a payload as for an
+-- enqueue.
 create or replace function :"api_schema".jobforge_reschedule_job(
   p_job_id uuid,
   p_tenant_id uuid,
   p_run_at timestamptz default null,
-  p_max_attempts integer default null
+  p_max_attempts integer default null,
+  p_reset boolean default false,
+  p_payload jsonb default null
 ) returns jsonb
 language plpgsql
 security definer
@@ -24,6 +29,7 @@ begin
   elsif p_max_attempts not between 1 and 100000 then
     perform fail_argument('max_attempts', 'max_attempts must be between 1 and 100000');
   end if;
+  perform lock_roots(array[p_job_id]);
   -- A run that ends between the two reads puts its job back into the queue. In that case, read again.
   loop
     if lock_queued(p_job_id, p_tenant_id) then
@@ -39,7 +45,14 @@ begin
     end if;
   end loop;
   perform reopen_for_jobs(array[p_job_id], v_now);
-  perform audit(p_tenant_id, 'JOB_RESCHEDULED', p_job_id, jsonb_build_object('run_at', v_run_at));
+  if p_reset then
+    perform reset_jobs(array[p_job_id]);
+  end if;
+  if p_payload is not null then
+    perform change_payload(p_job_id, p_payload, v_now);
+  end if;
+  perform audit(p_tenant_id, 'JOB_RESCHEDULED', p_job_id, jsonb_strip_nulls(jsonb_build_object('run_at', v_run_at,
+    'reset', case when p_reset then true end, 'payload_changed', case when p_payload is not null then true end)));
   perform wake(j.type, v_run_at, v_now, array[j.tenant_id]) from queue j where j.id = p_job_id;
   return jsonb_build_object('id', p_job_id, 'status', 'queued', 'run_at', v_run_at, 'max_attempts', v_max_attempts);
 end $$;
@@ -55,6 +68,7 @@ begin
   update jobforge.queue j
   set run_at = p_run_at,
     state = jobforge.queued_state(p_run_at, p_now),
+    expires_at = case when j.expires_at > greatest(p_run_at, p_now) then j.expires_at end,
     max_attempts = coalesce(p_max_attempts, j.max_attempts),
     budget = coalesce(p_max_attempts, j.budget),
     updated_at = p_now
@@ -111,7 +125,8 @@ begin
       d.id, d.seq, d.tenant_id, jobforge.lane_of(d.tenant_id), d.type,
       jobforge.queued_state(p_run_at, p_now), d.rank, d.attempts,
       d.uncounted, d.attempts - d.uncounted + coalesce(p_max_attempts, d.budget), coalesce(p_max_attempts, d.budget),
-      p_run_at, d.created_at, p_now, case when d.expires_at > p_run_at then d.expires_at end, d.started_at, d.payload,
+      p_run_at, d.created_at, p_now, case when d.expires_at > greatest(p_run_at, p_now) then d.expires_at end,
+      d.started_at, d.payload,
       d.idempotency_key, d.dedupe_key, d.concurrency_key, d.subject, d.tags, d.traceparent, d.progress, d.error,
         d.cost_cents,
       d.schedule_id, d.scheduled_for, d.step_id, case when d.step_id is not null then d.keep_days end
@@ -119,8 +134,8 @@ begin
     where d.dedupe_key is null or d.id in (select k.job_id from keyed k)
     returning queue.id, queue.type, queue.max_attempts
   ), past as (
-    insert into jobforge.attempts (job_id, attempt_no, tenant_id, status, worker_id, started_at, finished_at, error)
-    select d.id, d.attempts, d.tenant_id, d.last_run, d.worker_id, d.started_at, d.finished_at, d.error
+    insert into jobforge.attempts (job_id, attempt_no, tenant_id, status, worker_id, started_at, finished_at, error, handed)
+    select d.id, d.attempts, d.tenant_id, d.last_run, d.worker_id, d.started_at, d.finished_at, d.error, d.handed
     from dead d
     join back b on b.id = d.id
     where d.last_run is not null

@@ -44,6 +44,18 @@ begin
   return (select to_jsonb(j) from live_jobs j where j.id = p_job_id);
 end $$;
 
+-- Gives a queued job that the caller has locked another payload, which must be valid as for an enqueue.
+create or replace function jobforge.change_payload(p_job_id uuid, p_payload jsonb, p_now timestamptz) returns void
+language plpgsql as $$
+declare
+  v_job jobforge.queue;
+begin
+  select j.* into v_job from jobforge.queue j where j.id = p_job_id;
+  perform jobforge.require_valid(
+    array[jobforge.changed_job(v_job, jsonb_build_object('payload', p_payload))], p_now, false);
+  perform jobforge.replace_payload(p_job_id, p_payload);
+end $$;
+
 -- Returns the job as it would be enqueued with the changes, so that a change allows nothing that an enqueue would
 -- refuse. Raises JF002 for a value of the wrong kind.
 create or replace function jobforge.changed_job(p_job jobforge.queue, p_changes jsonb) returns jobforge.new_job

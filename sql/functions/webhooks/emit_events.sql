@@ -140,7 +140,8 @@ returns jsonb
 language plpgsql stable as $$
 declare
   v_data jsonb := jsonb_build_object(
-    'id', p_job.id, 'tenant_id', p_job.tenant_id, 'type', p_job.type, 'status', p_job.status, 'reason', p_job.reason,
+    'id', p_job.id, 'tenant_id', p_job.tenant_id, 'type', p_job.type, 'status', p_job.status,
+    'reason', nullif(p_job.reason, 'queued'),
     'attempts', p_job.attempts, 'subject', p_job.subject, 'tags', p_job.tags,
     'created_at', jobforge.event_time(p_job.created_at), 'started_at', jobforge.event_time(p_job.started_at),
     'finished_at', jobforge.event_time(p_now), 'duration_ms', jobforge.ms_between(p_job.started_at, p_now),
@@ -157,7 +158,7 @@ begin
   foreach v_part in array p_include loop
     v_value := case v_part
       when 'result' then p_job.result
-      else coalesce(p_job.payload, (select p.payload from jobforge.payloads p where p.job_id = p_job.id))
+      else coalesce(p_job.payload, (select p.payload::jsonb from jobforge.payloads p where p.job_id = p_job.id))
     end;
     if v_value is not null and octet_length(v_value::text) > v_room then
       v_omitted := v_omitted || v_part;

@@ -145,7 +145,7 @@ declare
   v_endpoint jobforge.webhook_endpoints;
 begin
   update jobforge.webhook_endpoints w
-  set state = 'disabled', reason = p_reason, disabled_at = p_now, updated_at = p_now, updated_by = jobforge.caller()
+  set state = 'disabled', reason = p_reason, disabled_at = p_now, updated_at = p_now, updated_by = jobforge.actor()
   where w.id = any (array(
     select f.id from jobforge.webhook_endpoints f
     where f.id = p_endpoint_id and f.state = 'enabled'
@@ -168,6 +168,9 @@ end $$;
 create or replace function jobforge.fold_webhook_ends(p_now timestamptz, p_limit integer) returns integer
 language plpgsql as $$
 begin
+  if jobforge.has_webhooks() then
+    perform jobforge.ensure_delivery_policy(p_now);
+  end if;
   if not exists (select from jobforge.webhook_ends) then
     return 0;
   end if;
@@ -181,4 +184,21 @@ begin
     limit p_limit
     for update skip locked));
   return 0;
+end $$;
+
+-- Gives the type of deliveries the preset webhook, unless it has a policy already: a receiver that is down for a day
+-- must not need an operator who knows that. Only maintenance calls it: if tenants did, others would wait for their
+-- uncommitted row.
+create or replace function jobforge.ensure_delivery_policy(p_now timestamptz) returns void
+language plpgsql as $$
+begin
+  if not exists (select from jobforge.policies p where p.type = jobforge.webhook_type()) then
+    insert into jobforge.policies
+    select n.*
+    from jobforge.policy_of('*') p
+    cross join lateral jobforge.changed_policy(p, jobforge.preset('webhook') || jsonb_build_object(
+      'type', jobforge.webhook_type(), 'by_hand', '[]'::jsonb, 'updated_at', p_now,
+      'updated_by', jobforge.actor())) n
+    on conflict (type) do nothing;
+  end if;
 end $$;

@@ -1,7 +1,7 @@
 -- Sends an event of the application, such as invoice.paid, to the tenant's endpoints that want it, in the caller's
 -- transaction. p_event: {type, data, id, timestamp}. The id defaults to a new one; receivers ignore an id that they
--- have seen. Types that begin with "job." or "webhook." are JobForge's own. Returns {id, deliveries: the ids of the
--- jobs}; an empty list if no endpoint wants the event.
+-- have seen. Types that begin with "job.", "schedule." or "webhook." are JobForge's own. Returns {id, deliveries: the
+-- ids of the jobs}; an empty list if no endpoint wants the event.
 -- Who: the tenant itself, workers, operators. JF002 for an invalid event, JF007 when the tenant's quota has no room.
 -- Locks nothing.
 create or replace function :"api_schema".jobforge_send_event(p_tenant_id uuid, p_event jsonb) returns jsonb
@@ -35,8 +35,9 @@ begin
   elsif not coalesce(v_type ~ '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$', false) then
     perform jobforge.fail_argument('event.type', 'type must have 1 to 100 letters, digits and _ . -',
       'Such as invoice.paid.');
-  elsif starts_with(v_type, 'job.') or starts_with(v_type, 'webhook.') then
-    perform jobforge.fail_argument('event.type', 'types that begin with job. or webhook. are JobForge''s own');
+  elsif v_type ~ '^(job|schedule|webhook)\.' then
+    perform jobforge.fail_argument('event.type',
+      'types that begin with job., schedule. or webhook. are JobForge''s own');
   elsif p_event ? 'id' and not coalesce(jobforge.text_under(p_event, 'id') ~ '^[A-Za-z0-9_-]{1,64}$', false) then
     perform jobforge.fail_argument('event.id', 'id must have 1 to 64 letters, digits, - and _',
       'The signed text is separated by full stops, so an id has none.');

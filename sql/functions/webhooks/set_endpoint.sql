@@ -4,7 +4,7 @@
 -- url, description, events, job_types, tags, include, format, signature, headers, ordered, retry_schedule, master_key
 -- (of a new endpoint). Returns the endpoint's document. A new endpoint gets events from the commit on.
 -- Who: the tenant itself, operators. JF002 for an invalid key and for more than 50 endpoints, JF016 if there is no such
--- endpoint. Locks the endpoint's row; no settle waits for it.
+-- endpoint. Locks the endpoint's row, or for a new one the tenant's oldest one; no settle waits for it.
 create or replace function :"api_schema".jobforge_set_webhook_endpoint(
   p_tenant_id uuid, p_endpoint jsonb, p_endpoint_id uuid default null
 ) returns jsonb
@@ -21,8 +21,8 @@ begin
   perform require_endpoint_keys(p_endpoint, p_endpoint_id is null);
   if p_endpoint_id is not null then
     v_old := lock_endpoint(p_tenant_id, p_endpoint_id);
-  elsif (select count(*) from webhook_endpoints w where w.tenant_id = p_tenant_id) >= 50 then
-    perform fail_argument('endpoint', 'a tenant has at most 50 endpoints', 'Delete one that is not used.');
+  else
+    perform require_endpoint_room(p_tenant_id);
   end if;
   v_new := read_endpoint(v_old, p_endpoint, v_now);
   if problem_with_url(v_new.url) is not null then
@@ -47,6 +47,22 @@ begin
   perform audit_endpoint(v_new, 'WEBHOOK_ENDPOINT_SET', v_now, jsonb_build_object('keys', (
     select jsonb_agg(k order by k) from jsonb_object_keys(p_endpoint) k)));
   return endpoint_document(v_new.id, v_now);
+end $$;
+
+-- Raises JF002 if a tenant may not have one more endpoint: each event is delivered to all of them. Calls that create
+-- endpoints at the same time wait for each other at the oldest one, so that they cannot exceed the limit together.
+create or replace function jobforge.require_endpoint_room(p_tenant_id uuid) returns void
+language plpgsql
+set enable_seqscan = off as $$
+begin
+  perform from jobforge.webhook_endpoints w
+  where w.tenant_id = p_tenant_id
+  order by w.id
+  limit 1
+  for update;
+  if (select count(*) from jobforge.webhook_endpoints w where w.tenant_id = p_tenant_id) >= 50 then
+    perform jobforge.fail_argument('endpoint', 'a tenant has at most 50 endpoints', 'Delete one that is not used.');
+  end if;
 end $$;
 
 -- Raises JF002 for a document that is not an object or has an unknown key.
@@ -95,6 +111,9 @@ begin
   v.signature := jobforge.word_of(p_changes, 'signature', v.signature, array['standard', 'both', 'ed25519']);
   if not v.include <@ array['payload', 'result'] then
     perform jobforge.fail_argument('include', 'include must be a list of payload and result');
+  elsif v.format = 'legacy' and v.signature = 'ed25519' then
+    perform jobforge.fail_argument('signature', 'signature ed25519 has no legacy format',
+      'The older signature is an HMAC. Choose another format.');
   elsif cardinality(v.events) = 0 then
     perform jobforge.fail_argument('events', 'events must name at least one type', 'Such as job.dead, job.* or *.');
   elsif jsonb_typeof(p_changes -> 'ordered') not in ('boolean', 'null') then
@@ -110,7 +129,7 @@ begin
   v.state := coalesce(v.state, 'enabled');
   v.created_at := coalesce(v.created_at, p_now);
   v.updated_at := p_now;
-  v.updated_by := jobforge.caller();
+  v.updated_by := jobforge.actor();
   return v;
 end $$;
 
@@ -153,26 +172,16 @@ begin
   return coalesce(v_word, p_words[1]);
 end $$;
 
--- Returns the headers of a document: names, with texts or references to secrets. Workers refuse headers that JobForge
--- sets itself.
+-- Returns the headers of a document: names, with texts or references to secrets.
 create or replace function jobforge.headers_of(p_document jsonb, p_old jsonb) returns jsonb
 language plpgsql stable as $$
 declare
   v_headers jsonb := case when p_document ? 'headers' then coalesce(nullif(p_document -> 'headers', 'null'), '{}')
     else p_old end;
 begin
-  if jsonb_typeof(v_headers) <> 'object' or exists (
-    select from jsonb_each(case jsonb_typeof(v_headers) when 'object' then v_headers else '{}' end) h
-    where h.key !~ '^[A-Za-z0-9-]{1,100}$'
-      or case jsonb_typeof(h.value)
-        when 'string' then h.value #>> '{}' !~ '^[\x20-\x7e]*$'
-        when 'object' then h.value - '$secret' <> '{}'
-          or coalesce(h.value ->> '$secret', '') !~ '^[A-Z][A-Z0-9_]{0,63}$'
-        else true
-      end)
-  then
-    perform jobforge.fail_argument('headers', 'headers must be names with texts, or {"$secret": "NAME"}',
-      'Values are visible ASCII. A secret is stored where the workers are, and named here.');
+  if jobforge.problem_with_headers(v_headers) is not null then
+    perform jobforge.fail_argument('headers', 'headers ' || jobforge.problem_with_headers(v_headers),
+      'A secret is stored where the workers are, and named here.');
   end if;
   return v_headers;
 end $$;
@@ -187,15 +196,21 @@ begin
     return p_old;
   elsif v_value = 'null' then
     return null;
-  elsif jsonb_typeof(v_value) <> 'array' or jsonb_array_length(v_value) not between 1 and 50
-    or exists (
-      select from jsonb_array_elements(v_value) s
-      where s = 'null' or not coalesce(jobforge.setting_is_between(s, 1, 86400), false))
-  then
+  elsif not jobforge.are_waits(v_value) then
     perform jobforge.fail_argument('retry_schedule', 'retry_schedule must be 1 to 50 waits of 1 to 86400 seconds');
   end if;
   return array(select s::integer from jsonb_array_elements_text(v_value) with ordinality x(s, ord) order by ord);
 end $$;
+
+-- Returns whether a value is a list of 1 to 50 waits in seconds.
+create or replace function jobforge.are_waits(p_value jsonb) returns boolean
+language sql immutable as $$
+  select jsonb_typeof(p_value) = 'array'
+    and jsonb_array_length(case jsonb_typeof(p_value) when 'array' then p_value else '[]' end) between 1 and 50
+    and not exists (
+      select from jsonb_array_elements(case jsonb_typeof(p_value) when 'array' then p_value else '[]' end) s
+      where s = 'null' or not coalesce(jobforge.setting_is_between(s, 1, 86400), false))
+$$;
 
 -- Returns what is wrong with a URL that no worker would deliver to, for an early and clear error; null if nothing
 -- is. Workers check it again before each delivery, together with the addresses that its name resolves to. What this
@@ -230,5 +245,5 @@ create or replace function jobforge.audit_endpoint(
 ) returns void
 language sql as $$
   insert into jobforge.audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-  values (p_now, p_endpoint.tenant_id, jobforge.caller(), p_action, 'webhook_endpoint', p_endpoint.id::text, p_meta)
+  values (p_now, p_endpoint.tenant_id, jobforge.actor(), p_action, 'webhook_endpoint', p_endpoint.id::text, p_meta)
 $$;

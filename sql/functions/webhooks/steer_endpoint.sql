@@ -123,7 +123,7 @@ begin
   perform lift_holds(p_tenant_id, webhook_type(), p_endpoint_id::text, false, v_now);
   if v_endpoint.state = 'disabled' then
     update webhook_endpoints w
-    set state = 'enabled', reason = null, disabled_at = null, updated_at = v_now, updated_by = caller()
+    set state = 'enabled', reason = null, disabled_at = null, updated_at = v_now, updated_by = actor()
     where w.id = p_endpoint_id;
     perform audit_endpoint(v_endpoint, 'WEBHOOK_ENDPOINT_ENABLED', v_now);
   end if;
@@ -162,7 +162,7 @@ begin
           to_jsonb(least((k.key ->> 'until')::timestamptz, v_now + p_keep))) order by k.ord)
         from jsonb_array_elements(w.keys) with ordinality k(key, ord)
         where k.ord <= 2 and coalesce((k.key ->> 'until')::timestamptz > v_now, true) and p_keep > interval '0'), '[]'),
-    updated_at = v_now, updated_by = caller()
+    updated_at = v_now, updated_by = actor()
   where w.id = p_endpoint_id;
   perform audit_endpoint(v_endpoint, 'WEBHOOK_ENDPOINT_ROTATED', v_now, jsonb_build_object('version', v_version));
   return endpoint_document(p_endpoint_id, v_now);

@@ -1,14 +1,17 @@
 -- Records the heartbeat of a worker, due every ten seconds. It renews the leases of all jobs that the worker holds.
---   p_info {instance, types, concurrency, held: [{id, attempt}], host, pid, version, idle, stopped, metrics}
--- Returns {cancel: [{id, attempt}], lost: [{id, attempt}], next_due_at, ready, now}: jobs to abort because they were
--- canceled, jobs that the worker no longer holds, when the next waiting job becomes due, and whether a job of the
--- worker's types may be claimed now (null for a role bound to a tenant). An idle worker that is notified relies on
--- ready, so that it need not poll as well. A job that runs under this worker
--- but is not in held goes back into the queue: at once if instance is new, because the process was restarted, or if the
--- worker stops; otherwise after ten seconds, because the response to a claim was lost. idle asks for a wake-up when
--- jobs of the types come. stopped says that this is the last heartbeat: the worker no longer counts as alive. Each call
--- also does a bounded slice of maintenance, unless the role is bound to a tenant: the call of a bound role concerns
--- that tenant's jobs only, and locks no row that a call for another tenant needs.
+--   p_info {instance, types, concurrency, held: [{id, attempt}], host, pid, version, idle, hand_off: [type], stopped,
+--          metrics}
+-- Returns {cancel: [{id, attempt}], lost: [{id, attempt}], handed: [id], next_due_at, ready, stop, now}: jobs to abort
+-- because they were canceled, jobs that the worker no longer holds, jobs that were handed to the worker and that it
+-- does not list, when the next waiting job becomes due, whether a job of the worker's types may be claimed now (null
+-- for a role bound to a tenant), and whether an operator has asked the worker to stop. An idle worker that is notified
+-- relies on ready, so that it need not poll as well. A job that runs under this worker but is not in held goes back
+-- into the queue: at once if instance is new, because the process was restarted, or if the worker stops; otherwise
+-- after ten seconds, because the response to a claim was lost. A job that was handed to the worker goes back without
+-- costing an attempt. idle asks for a wake-up when jobs of the types come. hand_off names types of which enqueues may
+-- hand jobs to the idle worker, up to its concurrency. stopped says that this is the last heartbeat: the worker no
+-- longer counts as alive. Each call also does a bounded slice of maintenance, unless the role is bound to a tenant: the
+-- call of a bound role concerns that tenant's jobs only, and locks no row that a call for another tenant needs.
 -- Who: workers, operators. JF007 if a tenant has a thousand workers with bound roles. Never waits.
 create or replace function :"api_schema".jobforge_heartbeat_worker(p_worker_id text, p_info jsonb default '{}')
 returns jsonb
@@ -38,7 +41,7 @@ begin
   v_new := register_worker(p_worker_id, coalesce(v_bound, all_tenants()), v_info - 'held', v_now);
   -- Jobs that the worker does not know of can be found only if it reports what it holds.
   if v_info ? 'held' then
-    v_lost := lose_runs(p_worker_id, array(
+    v_lost := end_unheld(p_worker_id, array(
       select j.id
       from runs j
       where j.worker_id = p_worker_id
@@ -68,8 +71,17 @@ begin
           and j.worker_id = p_worker_id
           and j.attempts::text = h.run ->> 'attempt'
           and (v_bound is null or (j.tenant_id = v_bound and j.bound)))),
+    'handed', case when v_info ? 'hand_off' then (
+      select coalesce(jsonb_agg(j.id order by j.started_at), '[]')
+      from runs j
+      where j.worker_id = p_worker_id and j.handed and (v_bound is null or (j.tenant_id = v_bound and j.bound))
+        and not v_held @> jsonb_build_array(jsonb_build_object('id', j.id))) end,
     'next_due_at', least(next_due(v_types, v_bound), next_wakeup(v_bound)),
     'ready', case when v_bound is null then may_claim(v_types, v_now) end,
+    'stop', exists (
+      select from stop_requests s
+      where s.worker_id = p_worker_id and s.scope = coalesce(v_bound, all_tenants())
+        and s.instance is not distinct from v_info ->> 'instance'),
     'now', v_now);
 end $$;
 
@@ -144,10 +156,13 @@ begin
     instance = excluded.instance,
     started_at = case when v_known then w.started_at else excluded.started_at end;
   if p_info ->> 'idle' = 'true' and p_info ->> 'stopped' is distinct from 'true' then
-    insert into jobforge.idle_workers (type, scope, worker_id, since)
-    select distinct t.type, p_scope, p_worker_id, p_now
+    insert into jobforge.idle_workers as i (type, scope, worker_id, since, takes)
+    select distinct t.type, p_scope, p_worker_id, p_now, coalesce(p_info -> 'hand_off' ? t.type, false)
     from unnest(coalesce(jobforge.worker_types(p_info), array['*'])) t(type)
-    on conflict do nothing;
+    on conflict (type, scope, worker_id) do update set takes = excluded.takes where i.takes <> excluded.takes;
+    if p_info ? 'hand_off' then
+      perform jobforge.make_offers(p_worker_id, p_scope, p_info);
+    end if;
   else
     delete from jobforge.idle_workers i where i.worker_id = p_worker_id and i.scope = p_scope;
   end if;

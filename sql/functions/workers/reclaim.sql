@@ -61,7 +61,8 @@ begin
       order by j.id
       limit p_limit - v_count
       for update of j skip locked);
-    v_count := v_count + jobforge.lose_runs(v_worker, v_lost, format('Worker %s sent no heartbeat', v_worker), p_now);
+    v_count := v_count
+      + jobforge.end_unheld(v_worker, v_lost, format('Worker %s sent no heartbeat', v_worker), p_now);
     v_visits := v_visits + 1;
     -- A worker that may have more lost runs than the limit is visited again.
     if v_count < p_limit then
@@ -72,6 +73,27 @@ begin
     update jobforge.maintenance m set place = v_visited where m.task = 'jobs';
   end if;
   return v_count;
+end $$;
+
+-- Ends runs that a worker does not hold. Runs that were handed to it and that it has not received go back without
+-- costing an attempt; the others are lost. Returns how many. The caller holds their locks.
+create or replace function jobforge.end_unheld(
+  p_worker_id text, p_job_ids uuid[], p_why text, p_now timestamptz
+) returns integer
+language plpgsql as $$
+declare
+  v_handed uuid[];
+begin
+  if cardinality(p_job_ids) > 0 then
+    v_handed := array(
+      select j.id
+      from jobforge.runs j
+      where j.id = any (p_job_ids) and j.handed and j.heartbeat_at is null);
+    perform jobforge.return_handed(p_worker_id, v_handed, p_now);
+    perform jobforge.lose_runs(
+      p_worker_id, array(select i from unnest(p_job_ids) i where i <> all (v_handed)), p_why, p_now);
+  end if;
+  return cardinality(p_job_ids);
 end $$;
 
 -- Ends the current runs of a worker's jobs as lost. Returns how many. The caller holds their locks.

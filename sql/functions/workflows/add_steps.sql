@@ -2,7 +2,7 @@
 -- form a group of their own, whose name is that of the step with a plus sign, such as engine+. What needs the step
 -- needs the group; with p_detached only the workflow waits for it. From outside they become steps of the workflow
 -- itself, and may need its steps. A step that exists with the same definition is not added again, so a repeated call
--- changes nothing. Returns {added, existing}.
+-- changes nothing. A run may leave out the workflow: it is that of its step. Returns {added, existing}.
 -- Who: the tenant itself, workers, operators. JF011 if there is no such workflow or it has ended, JF013 if a step of
 -- the same name has another definition, JF003 when the worker does not hold the job; JF002, JF007, JF008 and JF014 for
 -- the steps. From outside it waits for other calls that change the graph; a run waits for nothing.
@@ -27,7 +27,9 @@ begin
   if p_job_id is not null then
     v_step_id := (held_run(p_job_id, p_worker_id, p_attempt)).step_id;
     if not exists (
-      select from steps s where s.id = v_step_id and s.workflow_id = p_workflow_id and s.tenant_id = p_tenant_id)
+      select from steps s
+      join workflows w on w.id = s.workflow_id
+      where s.id = v_step_id and s.workflow_id = coalesce(p_workflow_id, s.workflow_id) and s.tenant_id = p_tenant_id)
     then
       perform fail_workflow_ended();
     end if;
@@ -51,7 +53,10 @@ language plpgsql
 set search_path = jobforge, pg_temp as $$
 declare
   v_group steps := (select s from steps s where s.id = p_group_id);
-  v_known text[] := array(select s.name from steps s where s.group_id = p_group_id and s.name is not null);
+  v_known text[] := array(
+    select s.name
+    from unnest(names_in(p_steps)) n(name)
+    cross join lateral (select s.name from steps s where s.group_id = p_group_id and s.name = n.name limit 1) s);
   v_steps new_step[] := read_steps(p_steps, 'steps', p_now, 1, v_known);
   v_new uuid[];
 begin
@@ -65,8 +70,8 @@ begin
   end if;
   perform add_types(v_group.tenant_id, array(select distinct n.type from unnest(v_steps) n where n.type is not null),
     p_now, 'steps.type');
-  perform require_room(v_group.tenant_id, (
-    select count(*)::integer from unnest(v_steps) n where n.kind in ('job', 'map')));
+  perform require_room(v_group.tenant_id, jobs_in((
+    select jsonb_agg(e) from jsonb_array_elements(p_steps) e where e ->> 'name' <> all (v_known))));
   v_new := array(select n.id from unnest(v_steps) n order by n.ord);
   perform insert_step_rows(v_group.workflow_id, p_group_id, v_group.tenant_id, v_group.path, v_steps);
   perform link_again(v_group.workflow_id, v_new, '{}', '{}', p_now);
@@ -74,6 +79,22 @@ begin
   return jsonb_build_object(
     'added', cardinality(v_new), 'existing', jsonb_array_length(p_steps) - cardinality(v_new));
 end $$;
+
+-- Returns the names in a list of steps that may be those of steps: their own, and those that they need or refer to.
+-- Only texts are read: the list has not been checked yet, and other values may be very long as text.
+create or replace function jobforge.names_in(p_steps jsonb) returns text[]
+language sql immutable as $$
+  select array(
+    select n #>> '{}' from jsonb_path_query(p_steps, 'lax $[*].name ? (@.type() == "string")') n
+    union
+    select n #>> '{}' from jsonb_path_query(p_steps, 'lax $[*].needs[*] ? (@.type() == "string")') n
+    union
+    select n #>> '{}' from jsonb_path_query(p_steps, 'lax $[*].needs[*].step ? (@.type() == "string")') n
+    union
+    select case jsonb_typeof(r) when 'array' then r ->> 0 else split_part(r #>> '{}', '.', 1) end
+    from jsonb_path_query(p_steps, 'strict $.**."$result"', silent => true) r
+    where jsonb_typeof(case jsonb_typeof(r) when 'array' then r -> 0 else r end) = 'string')
+$$;
 
 -- Raises JF013 if a step of a group has the name of a new one and another definition.
 create or replace function jobforge.require_same_definition(p_group_id uuid, p_steps jobforge.new_step[]) returns void
@@ -108,9 +129,9 @@ begin
   select s.* into v_group from steps s where s.group_id = v_step.group_id and s.name = v_name;
   if v_group.id is null then
     v_group.id := new_id();
-    insert into steps (id, workflow_id, group_id, tenant_id, kind, name, path, ord, spec, opened_at)
+    insert into steps (id, workflow_id, group_id, tenant_id, kind, name, path, ord, spec, opened_at, optional)
     values (v_group.id, v_step.workflow_id, v_step.group_id, v_step.tenant_id, 'group', v_name, v_step.path || '+',
-      v_step.ord, '{}', p_now);
+      v_step.ord, '{}', p_now, v_step.optional);
   elsif v_group.status is not null then
     update steps s
     set status = null, reason = null, ended_at = null, error = null, decided_at = null

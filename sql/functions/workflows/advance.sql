@@ -101,6 +101,7 @@ declare
   v_decided record;
   v_held uuid[] := '{}';
   v_bad boolean;
+  v_count integer;
 begin
   for v_wave in 1 .. 100 loop
     -- A. The ends, then the edges that lead to them. Two statements: who adds an edge to a need, and sees that the need
@@ -111,6 +112,13 @@ begin
         cost_cents = e.cost_cents, decided_at = coalesce(s.decided_at, p_now)
       from unnest(v_ends) e
       where s.id = e.id and s.status is null;
+      get diagnostics v_count = row_count;
+      if v_count < cardinality(v_ends) then
+        -- A retry has deleted the step of a child that was still being canceled.
+        delete from edges g
+        where g.need_id = any (array(
+          select e.id from unnest(v_ends) e where not exists (select from steps s where s.id = e.id)));
+      end if;
       v_ended := v_ended || array(select e.id from unnest(v_ends) e);
       v_bad := exists (select from unnest(v_ends) e where e.status <> 'succeeded' and e.reason is distinct from 'skipped');
     end if;

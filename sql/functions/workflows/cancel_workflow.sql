@@ -24,13 +24,25 @@ begin
   if not found then
     perform fail_workflow_ended();
   end if;
-  v_done := stop_workflow(p_workflow_id, 'canceled', actor(), p_reason, v_now);
-  -- Looks again for jobs that transactions in flight start meanwhile, and for those beyond the first 1,000.
-  insert into wakeups (tenant_id, node_id, what, data, due_at)
-  values (p_tenant_id, p_workflow_id, 'stop', '"canceled"', v_now);
+  v_done := cancel_locked(p_workflow_id, p_tenant_id, p_reason, v_now);
   insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, message)
   values (v_now, p_tenant_id, actor(), 'WORKFLOW_CANCELED', 'workflow', p_workflow_id::text, p_reason);
   return jsonb_build_object(
     'id', p_workflow_id, 'status', (select w.status from workflows w where w.id = p_workflow_id),
     'canceled', v_done.canceled, 'requested', v_done.requested);
+end $$;
+
+-- Cancels a workflow whose root the caller has locked. Returns how many queued jobs were canceled at once, and how many
+-- running ones were asked.
+create or replace function jobforge.cancel_locked(
+  p_workflow_id uuid, p_tenant_id uuid, p_reason text, p_now timestamptz, out canceled integer, out requested integer
+)
+language plpgsql
+set search_path = jobforge, pg_temp as $$
+begin
+  select d.canceled, d.requested into canceled, requested
+  from stop_workflow(p_workflow_id, 'canceled', actor(), p_reason, p_now) d;
+  -- Looks again for jobs that transactions in flight start meanwhile, and for those beyond the first 1,000.
+  insert into wakeups (tenant_id, node_id, what, data, due_at)
+  values (p_tenant_id, p_workflow_id, 'stop', '"canceled"', p_now);
 end $$;

@@ -80,6 +80,7 @@ begin
   from (
     select s.id, i.nth, d.doomed, case
         when s.kind = 'root' or (s.kind in ('map', 'group') and s.opened_at is not null) then 'close'
+        when d.canceled then 'canceled'
         when d.doomed then case when d.skipped then 'skipped' else 'need_failed' end
         when w.stopped and not s.cleanup then 'canceled'
         when s.kind = 'job' then 'start'
@@ -88,7 +89,9 @@ begin
     from unnest(p_step_ids) with ordinality i(id, nth)
     cross join lateral (select s.* from steps s where s.id = i.id limit 1) s
     cross join lateral (
-      select count(*) > 0 as doomed, bool_and(d.skipped) as skipped from dooms d where d.node_id = i.id
+      select count(*) > 0 as doomed, bool_and(d.skipped) as skipped, bool_or(d.need_id = i.id) as canceled
+      from dooms d
+      where d.node_id = i.id
     ) d
     cross join lateral (
       select coalesce((select w.cancel_at is not null from workflows w where w.id = s.workflow_id), false) as stopped

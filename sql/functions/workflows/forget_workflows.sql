@@ -1,5 +1,6 @@
 -- Deletes workflows that ended longer ago than they are kept, with their steps and signals, up to p_limit steps in one
--- call. Returns how many steps and workflows it has deleted. Skips workflows that another transaction has locked.
+-- call; but none while the job lives that waited for it. Returns how many steps and workflows it has deleted. Skips
+-- workflows that another transaction has locked.
 create or replace function jobforge.forget_workflows(p_now timestamptz, p_limit integer) returns integer
 language plpgsql
 set search_path = jobforge, pg_temp
@@ -15,6 +16,9 @@ begin
     join steps s on s.id = w.id
     where w.finished_at <= p_now - interval '1 day'
       and w.finished_at + make_interval(days => w.keep_days) <= p_now
+      -- The job that waited for it reads its output again whenever it goes on. A subquery with a limit is asked for one
+      -- workflow at a time: NOT EXISTS may become a join that reads the whole queue.
+      and (select true from live_rows j where j.id = w.parent_id limit 1) is null
     order by w.finished_at
     limit 100
     for update of s skip locked);

@@ -14,29 +14,24 @@ set enable_hashjoin = on
 set enable_nestloop = on
 set enable_seqscan = on
 set enable_sort = on as $$
+declare
+  -- Looked up in JSON: the planner may turn a join, or NOT IN, of lists of unknown length into a loop in a loop.
+  v_ids jsonb := (select jsonb_object_agg(s.name, s.id) from unnest(p_steps) s);
+  v_needed jsonb := needed_names(p_steps);
 begin
   perform insert_step_rows(p_workflow_id, p_group_id, p_tenant_id, p_path, p_steps);
 
-  with needed as (
-    select s.id, n.step, policy_letter(n.policy) as policy
-    from unnest(p_steps) s
-    cross join lateral jsonb_to_recordset(s.needs) n(step text, policy text)
-    where s.needs is not null
-  )
   insert into edges (dependent_id, need_id, policy)
-  select n.id, m.id, n.policy
-  from needed n
-  join unnest(p_steps) m on m.name = n.step;
+  select s.id, (v_ids ->> n.step)::uuid, policy_letter(n.policy)
+  from unnest(p_steps) s
+  cross join lateral jsonb_to_recordset(s.needs) n(step text, policy text)
+  where s.needs is not null and v_ids ? n.step;
 
   -- The group waits for the steps that no other step waits for.
   insert into edges (dependent_id, need_id, policy)
   select p_group_id, s.id, 'r'
   from unnest(p_steps) s
-  where s.name not in (
-    select n.step
-    from unnest(p_steps) d
-    cross join lateral jsonb_to_recordset(d.needs) n(step text)
-    where d.needs is not null and n.step is not null);
+  where not v_needed ? s.name;
 
   if p_hold > p_now then
     -- An edge to itself keeps a node closed until its wakeup.
@@ -57,6 +52,15 @@ begin
   end if;
   return array(select s.id from unnest(p_steps) s where s.needs is null order by s.ord);
 end $$;
+
+-- Returns the names of steps that other steps need, as the keys of an object.
+create or replace function jobforge.needed_names(p_steps jobforge.new_step[]) returns jsonb
+language sql immutable as $$
+  select coalesce(jsonb_object_agg(n.step, true), '{}')
+  from unnest(p_steps) d
+  cross join lateral jsonb_to_recordset(d.needs) n(step text)
+  where d.needs is not null and n.step is not null
+$$;
 
 -- Inserts the rows of steps.
 create or replace function jobforge.insert_step_rows(

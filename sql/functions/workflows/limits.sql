@@ -23,3 +23,9 @@ create or replace function jobforge.most_levels_of_a_workflow() returns integer
 language sql immutable parallel safe as $$
   select 8
 $$;
+
+-- Returns after how many bytes of results a page ends.
+create or replace function jobforge.page_bytes() returns integer
+language sql immutable parallel safe as $$
+  select 8 * 1024 * 1024
+$$;

@@ -10,9 +10,24 @@ set search_path = jobforge, pg_temp
 set jit = off
 set enable_seqscan = off
 set enable_bitmapscan = off as $$
+begin
+  perform require_tenant(p_tenant_id);
+  return query select w.* from page_of_workflows(p_tenant_id, read_page_filters(p_filters, workflow_filters())) w;
+end $$;
+
+-- Returns the names of the filters of workflows.
+create or replace function jobforge.workflow_filters() returns text[]
+language sql immutable parallel safe as $$
+  select array['name', 'status', 'subject', 'tags', 'created_after', 'created_before']
+$$;
+
+-- Returns a page of a tenant's workflows. p_filter has been checked.
+create or replace function jobforge.page_of_workflows(p_tenant_id uuid, p_filter jsonb)
+returns setof jobforge.all_workflows
+language plpgsql stable
+set search_path = jobforge, pg_temp as $$
 declare
-  v_filter jsonb := read_page_filters(p_filters,
-    array['name', 'status', 'subject', 'tags', 'created_after', 'created_before']);
+  v_filter jsonb := p_filter;
   v_after timestamptz := (v_filter ->> 'created_after')::timestamptz;
   v_before timestamptz := (v_filter ->> 'created_before')::timestamptz;
   v_cursor uuid := v_filter ->> 'cursor';
@@ -20,7 +35,6 @@ declare
   v_names text[] := words_of(v_filter -> 'name');
   v_tags text[] := words_of(v_filter -> 'tags');
 begin
-  perform require_tenant(p_tenant_id);
   return query
   select w.*
   from all_workflows w

@@ -46,15 +46,14 @@ $$;
 -- Returns the output of steps for which the caller named none: the result of the only step that no other step needs.
 -- Null if there are several.
 create or replace function jobforge.default_output(p_steps jobforge.new_step[]) returns jsonb
-language sql stable
-set enable_hashjoin = on as $$
+language sql stable as $$
+  with needed as materialized (
+    select jobforge.needed_names(p_steps) as names
+  )
   select case when count(*) = 1 then jsonb_build_object('$result', jsonb_agg(s.name)) end
   from unnest(p_steps) s
-  where s.name not in (
-    select n.step
-    from unnest(p_steps) d
-    cross join lateral jsonb_to_recordset(d.needs) n(step text)
-    where d.needs is not null and n.step is not null)
+  cross join needed n
+  where not n.names ? s.name
 $$;
 
 -- Opens a map: makes its first items. A list that is empty ends it, and any other value fails it.
@@ -63,18 +62,25 @@ language plpgsql
 set search_path = jobforge, pg_temp as $$
 declare
   v_list jsonb := list_of(p_map);
+  v_others integer;
 begin
   if jsonb_typeof(v_list) <> 'array' then
     return array[failed_end(p_map.id, 'no_list', format('The map needs an array and got a value of the kind %s',
       jsonb_typeof(v_list)))];
-  elsif jsonb_array_length(v_list) > most_steps_of_a_workflow() then
-    return array[failed_end(p_map.id, 'too_many_items', format('The map has %s items, and a workflow has at most %s steps',
-      jsonb_array_length(v_list), most_steps_of_a_workflow()))];
-  end if;
-  update steps s set opened_at = p_now where s.id = p_map.id;
-  if jsonb_array_length(v_list) = 0 then
+  elsif jsonb_array_length(v_list) = 0 then
+    update steps s set opened_at = p_now where s.id = p_map.id;
     return array[row(p_map.id, 'succeeded', 'done', null, null, null)::step_end];
   end if;
+  -- All but the root and the map itself.
+  v_others := (
+    select count(*) - 2
+    from (select from steps s where s.workflow_id = p_map.workflow_id limit most_steps_of_a_workflow() + 2) s);
+  if jsonb_array_length(v_list) + v_others > most_steps_of_a_workflow() then
+    return array[failed_end(p_map.id, 'too_many_items', format(
+      'The map has %s items next to %s other steps, and a workflow has at most %s steps',
+      jsonb_array_length(v_list), v_others, most_steps_of_a_workflow()))];
+  end if;
+  update steps s set opened_at = p_now where s.id = p_map.id;
   return expand_map(p_map, v_list, 0, p_now);
 end $$;
 
@@ -97,21 +103,23 @@ create or replace function jobforge.expand_map(
 language plpgsql
 set search_path = jobforge, pg_temp as $$
 declare
-  v_sources jsonb := case when p_map.spec ? 'refs' then sources_of(p_map.group_id, p_map.spec -> 'refs') else '{}' end;
+  -- Read once: the list may be a part of spec, and then each look at spec uncompresses it.
+  v_refs jsonb := p_map.spec -> 'refs';
+  v_spec jsonb := nullif(jsonb_strip_nulls(jsonb_build_object('expires_at', p_map.spec -> 'expires_at')), '{}');
+  v_payload jsonb := p_map.payload;
+  v_sources jsonb := case when v_refs is not null then sources_of(p_map.group_id, v_refs) end;
   v_items uuid[];
 begin
+  p_map.spec := null;
   with items as (
     insert into steps (
       id, workflow_id, group_id, tenant_id, kind, path, ord, type, payload, rank, max_attempts, delay_ms, subject, tags,
       concurrency_key, spec, cleanup)
     select
       new_id(), p_map.workflow_id, p_map.id, p_map.tenant_id, 'job', format('%s[%s]', p_map.path, i.index), i.index,
-      p_map.type,
-      case when p_map.spec ? 'refs'
-        then fill_in(p_map.payload, v_sources || jsonb_build_object('item', i.item, 'index', i.index))
-        else p_map.payload end,
-      p_map.rank, p_map.max_attempts, p_map.delay_ms, p_map.subject, p_map.tags, p_map.concurrency_key,
-      nullif(jsonb_strip_nulls(jsonb_build_object('expires_at', p_map.spec -> 'expires_at')), '{}'), p_map.cleanup
+      p_map.type, case when v_sources is null then v_payload else fill_in(v_payload, v_sources, i.item, i.index) end,
+      p_map.rank, p_map.max_attempts, p_map.delay_ms, p_map.subject, p_map.tags, p_map.concurrency_key, v_spec,
+      p_map.cleanup
     from (
       select (e.ord - 1)::integer as index, e.item
       from jsonb_array_elements(p_list) with ordinality e(item, ord)

@@ -4,6 +4,12 @@ language sql immutable parallel safe as $$
   select (case p_policy when 'cancel' then 'c' when 'run' then 'r' when 'wait' then 'w' when 'compensate' then 'f' end)::"char"
 $$;
 
+-- Returns the policy of a letter in jobforge.edges.
+create or replace function jobforge.policy_name(p_letter "char") returns text
+language sql immutable parallel safe as $$
+  select case p_letter when 'c' then 'cancel' when 'r' then 'run' when 'w' then 'wait' when 'f' then 'compensate' end
+$$;
+
 -- Returns every step of a JSON array and of the sub-workflows in it.
 create or replace function jobforge.nested_steps(p_steps jsonb) returns setof jsonb
 language sql immutable as $$
@@ -16,6 +22,16 @@ language sql immutable as $$
       case jsonb_typeof(n.step -> 'steps') when 'array' then n.step -> 'steps' else '[]' end) e
   )
   select n.step from nested n
+$$;
+
+-- Returns how many jobs a JSON array of steps has, with those of sub-workflows. A list of a map counts if it is given;
+-- a list that is known later follows from work that was accepted, like the children of a run.
+create or replace function jobforge.jobs_in(p_steps jsonb) returns integer
+language sql immutable as $$
+  select coalesce(sum(case jsonb_typeof(s #> '{map,over}') when 'array' then jsonb_array_length(s #> '{map,over}') else 1 end),
+    0)::integer
+  from jobforge.nested_steps(p_steps) s
+  where s ? 'type'
 $$;
 
 -- Returns the steps of a JSON array, in order, with new ids. Raises JF002, JF008 or JF014, which name the first step

@@ -81,8 +81,11 @@ language sql immutable as $$
 $$;
 
 -- Returns a template with all references filled in. A path that leads nowhere gives null.
---   p_sources {results: {name: result}, input, item, index}
-create or replace function jobforge.fill_in(p_template jsonb, p_sources jsonb, p_level integer default 0) returns jsonb
+--   p_sources {results: {name: result}, input}. Those of a map are the same for all its items, and may be large, so
+--             item and index are apart from them
+create or replace function jobforge.fill_in(
+  p_template jsonb, p_sources jsonb, p_item jsonb default null, p_index integer default null, p_level integer default 0
+) returns jsonb
 language plpgsql immutable as $$
 declare
   v_key text;
@@ -94,18 +97,18 @@ begin
     v_path := jobforge.reference_path(v_value);
     return coalesce(case v_key
       when '$literal' then v_value
-      when '$index' then p_sources -> 'index'
-      when '$input' then p_sources -> 'input' #> v_path
-      when '$item' then p_sources -> 'item' #> v_path
-      when '$result' then p_sources -> 'results' -> v_path[1] #> v_path[2:]
+      when '$index' then to_jsonb(p_index)
+      when '$input' then p_sources #> (array['input'] || v_path)
+      when '$item' then p_item #> v_path
+      when '$result' then p_sources #> (array['results'] || v_path)
     end, 'null');
   elsif p_level < 3 and jsonb_typeof(p_template) = 'object' then
-    return coalesce(
-      (select jsonb_object_agg(e.key, jobforge.fill_in(e.value, p_sources, p_level + 1)) from jsonb_each(p_template) e),
-      '{}');
+    return coalesce((
+      select jsonb_object_agg(e.key, jobforge.fill_in(e.value, p_sources, p_item, p_index, p_level + 1))
+      from jsonb_each(p_template) e), '{}');
   elsif p_level < 3 and jsonb_typeof(p_template) = 'array' then
     return coalesce((
-      select jsonb_agg(jobforge.fill_in(e.value, p_sources, p_level + 1) order by e.ord)
+      select jsonb_agg(jobforge.fill_in(e.value, p_sources, p_item, p_index, p_level + 1) order by e.ord)
       from jsonb_array_elements(p_template) with ordinality e(value, ord)), '[]');
   end if;
   return p_template;
@@ -132,11 +135,19 @@ begin
 end $$;
 
 -- Returns the result of a step. The result of a map is the array of its items' results, in the order of the list; null
--- stands for an item without one.
+-- stands for an item without one. Results of 64 MiB and more are not put together: what refers to them gets a text that
+-- is too large for any payload.
 create or replace function jobforge.result_of(p_step jobforge.steps) returns jsonb
 language plpgsql stable as $$
 begin
   if p_step.kind = 'map' then
+    if (
+      select sum(octet_length(i.result::text)) >= 64 * 1024 * 1024
+      from jobforge.steps i
+      where i.group_id = p_step.id and i.name is null)
+    then
+      return to_jsonb(repeat('x', jobforge.document_bytes() + 1));
+    end if;
     return (
       select coalesce(jsonb_agg(i.result order by i.ord), '[]')
       from jobforge.steps i

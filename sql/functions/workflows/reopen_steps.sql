@@ -19,14 +19,22 @@ declare
   v_waiting uuid[];
 begin
   -- 1. What runs again, and what is around it -------------------------------------------------------------------------
-  with recursive links(from_id, to_id, again) as materialized (
-    select n.need_id, n.dependent_id, true
-    from needs_in(p_workflow_id) n
-    join steps d on d.id = n.dependent_id
-    where d.status is not null
-      and (p_downstream or (d.status = 'canceled' and d.reason in ('need_failed', 'skipped')))
+  with recursive candidates as materialized (
+    select s.id from steps s
+    where s.workflow_id = p_workflow_id and s.status is not null
+      and (p_downstream or (s.status = 'canceled' and s.reason in ('need_failed', 'skipped')))
+  ), needs as materialized (
+    select n.need_id, n.dependent_id from needs_of_steps(array(select c.id from candidates c)) n
+  ), members(id, group_id) as (
+    select s.id, s.group_id
+    from (select i.id from unnest(p_seeds) i(id) union select n.dependent_id from needs n) f
+    join steps s on s.id = f.id
+    union
+    select s.id, s.group_id from members m join steps s on s.id = m.group_id and s.kind <> 'root'
+  ), links(from_id, to_id, again) as materialized (
+    select n.need_id, n.dependent_id, true from needs n
     union all
-    select s.id, s.group_id, false from steps s where s.workflow_id = p_workflow_id and s.group_id is not null
+    select m.id, m.group_id, false from members m where m.group_id is not null
   ), reached(id, again) as (
     select i, true from unnest(p_seeds) i
     union
@@ -44,16 +52,21 @@ begin
     v_around := array(select s.id from steps s where s.id = any (v_around) order by s.id);
   end if;
   v_waiting := array(
-    select distinct n.dependent_id
-    from needs_in(p_workflow_id) n
-    join steps d on d.id = n.dependent_id
-    where n.need_id = any (v_again || v_around) and d.decided_at is null);
+    select distinct d.id
+    from steps d
+    cross join lateral jsonb_to_recordset(d.spec -> 'needs') x(step text)
+    join steps n on n.group_id = d.group_id and n.name = x.step and n.id = any (v_again || v_around)
+    where d.workflow_id = p_workflow_id and d.decided_at is null and d.spec ? 'needs');
 
   -- 2. Lock and reset -------------------------------------------------------------------------------------------------
   perform from steps s
   where s.id = any (v_again || v_around || v_waiting) and (s.status is not null or s.decided_at is null)
   order by s.id
   for update;
+  -- A step whose job had children may still have edges to them. The end of such a child does not see, before the caller
+  -- commits, that the step waits again; so a claim looks at it afterwards.
+  perform leave_looks(array(
+    select distinct e.dependent_id from edges e where e.dependent_id = any (v_again)), p_now);
   delete from dooms d where d.need_id = any (v_again || v_around);
   delete from dooms d where d.node_id = any (v_again);
   update steps s
@@ -67,28 +80,36 @@ begin
   return v_again;
 end $$;
 
--- Returns the needs of a workflow's steps as they were asked for.
-create or replace function jobforge.needs_in(p_workflow_id uuid)
+-- Returns the needs of some steps as they were asked for. It reads no other steps.
+create or replace function jobforge.needs_of_steps(p_step_ids uuid[])
 returns table (dependent_id uuid, need_id uuid, policy "char")
 language sql stable
-set enable_hashjoin = on
-set enable_seqscan = on as $$
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_seqscan = off as $$
   select d.id, n.id, jobforge.policy_letter(x.policy)
-  from jobforge.steps d
+  from unnest(p_step_ids) i(id)
+  cross join lateral (select s.* from jobforge.steps s where s.id = i.id limit 1) d
   cross join lateral jsonb_to_recordset(d.spec -> 'needs') x(step text, policy text)
-  join jobforge.steps n on n.workflow_id = p_workflow_id and n.group_id = d.group_id and n.name = x.step
-  where d.workflow_id = p_workflow_id and d.spec ? 'needs'
+  cross join lateral (
+    select s.id from jobforge.steps s where s.group_id = d.group_id and s.name = x.step limit 1) n
+  where d.spec ? 'needs'
 $$;
 
--- Deletes the members of groups and maps that have ended, at every depth.
+-- Deletes the members of groups and maps that have ended, at every depth, with the children of their jobs. Workflows
+-- that these have started stay. Children of a job that runs again stay: its handler goes on behind the waits that are
+-- over.
 create or replace function jobforge.delete_members(p_step_ids uuid[]) returns void
 language plpgsql
 set search_path = jobforge, pg_temp as $$
 begin
   with recursive members(id) as (
-    select s.id from steps s where s.group_id = any (p_step_ids)
+    select s.id
+    from steps g
+    join steps s on s.group_id = g.id
+    where g.id = any (p_step_ids) and g.kind in ('map', 'group')
     union all
-    select s.id from members m join steps s on s.group_id = m.id
+    select s.id from members m join steps s on s.group_id = m.id and s.kind <> 'root'
   )
   delete from steps s where s.id in (select m.id from members m);
 end $$;
@@ -105,10 +126,9 @@ begin
   with needed as materialized (
     select n.dependent_id, n.need_id, n.policy, s.status, coalesce(s.reason = 'skipped', false) as skipped,
       n.dependent_id = any (p_again) as again, s.tenant_id
-    from needs_in(p_workflow_id) n
+    from needs_of_steps(p_again || p_waiting) n
     join steps s on s.id = n.need_id
     join steps d on d.id = n.dependent_id and d.decided_at is null
-    where n.dependent_id = any (p_again || p_waiting)
   ), linked as (
     insert into edges (dependent_id, need_id, policy)
     select n.dependent_id, n.need_id, n.policy
@@ -130,7 +150,9 @@ begin
   where n.status is null and n.need_id <> all (p_again || p_around);
 
   insert into edges (dependent_id, need_id, policy)
-  select s.group_id, s.id, 'r' from steps s where s.id = any (p_again || p_around) and s.group_id is not null
+  select s.group_id, s.id, 'r'
+  from steps s
+  where s.id = any (p_again || p_around) and s.group_id is not null and s.kind <> 'root'
   on conflict do nothing;
   -- Members that ended badly and do not run again still fail their group.
   insert into dooms (node_id, need_id, skipped)
@@ -141,8 +163,8 @@ begin
     and not exists (select from dooms d where d.node_id = s.group_id and d.need_id = s.id);
 end $$;
 
--- Makes a workflow that has failed run again. The caller has locked the root. JF012 if another workflow has taken its
--- dedupe key.
+-- Makes a workflow that has failed run again. The caller has locked the root. A job that waited for it has ended too,
+-- and waits for it again if it is retried. JF012 if another workflow has taken its dedupe key.
 create or replace function jobforge.resume_workflow(p_workflow_id uuid, p_now timestamptz) returns void
 language plpgsql
 set search_path = jobforge, pg_temp as $$
@@ -151,27 +173,83 @@ begin
   set status = 'running', reason = null, output = null, finished_at = null, cancel_at = null, cancel_by = null,
     cancel_reason = null, stop_reason = null, deadline = case when w.deadline > p_now then w.deadline end
   where w.id = p_workflow_id and (w.status <> 'running' or w.cancel_at is not null);
+  if found then
+    insert into edges (dependent_id, need_id, policy)
+    select s.group_id, s.id, 'r' from steps s where s.id = p_workflow_id and s.group_id is not null
+    on conflict do nothing;
+  end if;
 exception when unique_violation then
   perform fail('JF012', 'Workflow not found or cannot be retried', 'workflow_not_retryable', 'workflow_id',
     'Another workflow that runs has taken its dedupe key.');
 end $$;
 
--- Locks the root of a workflow that may be retried: one that has failed, or that runs and is not being stopped. Raises
--- p_code otherwise, which is JF012 or JF015.
+-- Returns whether a workflow may be retried: it has failed, or it runs and is not being stopped. One that has failed
+-- may not while the job lives that waited for it, because its handler goes on with the failure.
+create or replace function jobforge.is_retryable(p_workflow_id uuid) returns boolean
+language sql stable as $$
+  select exists (
+    select from jobforge.workflows w
+    where w.id = p_workflow_id and case w.status
+        when 'failed' then not exists (select from jobforge.live_rows j where j.id = w.parent_id)
+        when 'running' then w.cancel_at is null
+        else false
+      end)
+$$;
+
+-- Locks the root of a workflow that may be retried. Raises p_code otherwise, which is JF012 or JF015.
 create or replace function jobforge.lock_retryable(p_workflow_id uuid, p_tenant_id uuid, p_code text) returns void
 language plpgsql
 set search_path = jobforge, pg_temp as $$
+declare
+  v_parent_id uuid;
 begin
   perform from steps s
   where s.id = p_workflow_id and s.tenant_id = p_tenant_id and s.kind = 'root'
   for update;
-  if not found or not exists (
-    select from workflows w
-    where w.id = p_workflow_id and (w.status = 'failed' or (w.status = 'running' and w.cancel_at is null)))
-  then
+  if not found or not is_retryable(p_workflow_id) then
+    v_parent_id := (
+      select w.parent_id
+      from workflows w
+      where w.id = p_workflow_id and w.tenant_id = p_tenant_id and w.status = 'failed');
     if p_code = 'JF015' then
       perform fail_not_resolvable();
+    elsif v_parent_id is not null then
+      perform fail('JF012', 'Workflow not found or cannot be retried', 'workflow_not_retryable', 'workflow_id',
+        format('The job %s waited for it and goes on with its failure. Retry it when that job has ended.', v_parent_id));
     end if;
     perform fail_not_retryable();
   end if;
+end $$;
+
+-- Deletes the edges of steps to their needs, which the caller's transaction has made, so that they need not wait. Edges
+-- to children stay: a settle may be deleting them, and must not wait for the caller.
+create or replace function jobforge.drop_needs(p_step_ids uuid[]) returns void
+language sql as $$
+  delete from jobforge.edges e
+  where e.dependent_id = any (p_step_ids)
+    and not exists (select from jobforge.steps c where c.id = e.need_id and c.group_id = e.dependent_id)
+$$;
+
+-- Locks the roots of the workflows that a return of these jobs to the queue opens again, in id order and before the
+-- jobs, as every call that changes a graph does.
+create or replace function jobforge.lock_roots(p_job_ids uuid[]) returns void
+language plpgsql
+set search_path = jobforge, pg_temp
+set enable_seqscan = off as $$
+begin
+  perform from steps r
+  where r.id = any (array(
+    select s.workflow_id
+    from unnest(p_job_ids) i(id)
+    cross join lateral (
+      select q.step_id from queue q where q.id = i.id and q.step_id is not null
+      union all
+      select a.step_id
+      from archive a
+      where a.id = i.id and a.step_id is not null and a.finished_at >= earliest_finish(i.id)
+    ) j
+    join steps s on s.id = j.step_id
+    where s.status is not null or s.job_id <> i.id))
+  order by r.id
+  for update;
 end $$;

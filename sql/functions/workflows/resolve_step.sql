@@ -27,16 +27,16 @@ begin
   if v_step.id is null then
     perform fail_not_resolvable();
   end if;
+  insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
+  values (v_now, p_tenant_id, actor(), 'STEP_RESOLVED', 'workflow', p_workflow_id::text,
+    jsonb_build_object('step', v_step.path, 'status', p_status));
   v_again := reopen_steps(p_workflow_id, array[v_step.id], false, true, v_now);
   perform resume_workflow(p_workflow_id, v_now);
-  delete from edges e where e.dependent_id = v_step.id;
+  perform drop_needs(array[v_step.id]);
   delete from dooms d where d.node_id = v_step.id;
   v_end := case p_status
     when 'succeeded' then row(v_step.id, 'succeeded', 'resolved', p_result, null, v_step.cost_cents)
     else row(v_step.id, 'canceled', 'skipped', null, null, v_step.cost_cents) end;
   perform leave_looks(advance(array[v_end], '{}', array_remove(v_again, v_step.id), v_now), v_now);
-  insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-  values (v_now, p_tenant_id, actor(), 'STEP_RESOLVED', 'workflow', p_workflow_id::text,
-    jsonb_build_object('step', v_step.path, 'status', p_status));
   return jsonb_build_object('id', p_workflow_id, 'step', v_step.path, 'status', p_status);
 end $$;

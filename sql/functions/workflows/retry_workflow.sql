@@ -3,34 +3,92 @@
 -- run again waits for them. Returns {id, retried, blocked}: steps that have started, and steps that wait.
 --   p_steps      paths of the steps to run again, such as send or each[17]; null: all that ended badly
 --   p_downstream also run again what ran after them
+--   p_reset      their handlers begin anew: checkpoints and ended children are deleted, and signals may be taken again
 -- Who: the tenant itself, operators. JF012 if there is no such workflow, if it succeeded, was canceled, or has nothing
 -- to retry; JF002 for a path that leads nowhere. Waits for other calls that change the graph of this workflow.
 create or replace function :"api_schema".jobforge_retry_workflow(
-  p_workflow_id uuid, p_tenant_id uuid, p_steps text[] default null, p_downstream boolean default false
+  p_workflow_id uuid,
+  p_tenant_id uuid,
+  p_steps text[] default null,
+  p_downstream boolean default false,
+  p_reset boolean default false
 ) returns jsonb
 language plpgsql
 security definer
 set search_path = jobforge, pg_temp as $$
 declare
   v_now timestamptz := jobforge.now();
-  v_again uuid[];
-  v_blocked bigint;
+  v_done record;
 begin
   perform require_tenant(p_tenant_id);
   perform lock_retryable(p_workflow_id, p_tenant_id, 'JF012');
+  v_done := retry_locked(p_workflow_id, p_tenant_id, p_steps, coalesce(p_downstream, false), coalesce(p_reset, false),
+    v_now);
+  insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
+  values (v_now, p_tenant_id, actor(), 'WORKFLOW_RETRIED', 'workflow', p_workflow_id::text,
+    jsonb_strip_nulls(jsonb_build_object('steps', to_jsonb(p_steps[:100]), 'downstream', p_downstream,
+      'reset', case when p_reset then true end)));
+  return jsonb_build_object('id', p_workflow_id, 'retried', v_done.retried, 'blocked', v_done.blocked);
+end $$;
+
+-- Retries a workflow that may be retried and whose root the caller has locked. Returns how many steps have started, and
+-- how many wait. JF012 if there is nothing to retry.
+create or replace function jobforge.retry_locked(
+  p_workflow_id uuid, p_tenant_id uuid, p_steps text[], p_downstream boolean, p_reset boolean, p_now timestamptz,
+  out retried bigint, out blocked bigint
+)
+language plpgsql
+set search_path = jobforge, pg_temp as $$
+declare
+  v_again uuid[];
+begin
   v_again := retry_seeds(p_workflow_id, p_steps);
   if v_again = '{}' then
     perform fail_not_retryable();
   end if;
-  v_again := reopen_steps(p_workflow_id, v_again, coalesce(p_downstream, false), false, v_now);
-  perform resume_workflow(p_workflow_id, v_now);
-  perform leave_looks(advance('{}', '{}', without_revived(v_again, p_tenant_id, v_now), v_now), v_now);
-  v_blocked := (
+  v_again := reopen_steps(p_workflow_id, v_again, p_downstream, false, p_now);
+  if p_reset then
+    perform reset_jobs(array(select s.job_id from steps s where s.id = any (v_again) and s.job_id is not null));
+  end if;
+  perform resume_workflow(p_workflow_id, p_now);
+  perform leave_looks(advance('{}', '{}', without_revived(v_again, p_tenant_id, p_now), p_now), p_now);
+  blocked := (
     select count(*) from steps s where s.id = any (v_again) and s.decided_at is null and s.opened_at is null);
-  insert into audit_log (at, tenant_id, actor, action, entity_type, entity_id, meta)
-  values (v_now, p_tenant_id, actor(), 'WORKFLOW_RETRIED', 'workflow', p_workflow_id::text,
-    jsonb_strip_nulls(jsonb_build_object('steps', to_jsonb(p_steps[:100]), 'downstream', p_downstream)));
-  return jsonb_build_object('id', p_workflow_id, 'retried', cardinality(v_again) - v_blocked, 'blocked', v_blocked);
+  retried := cardinality(v_again) - blocked;
+end $$;
+
+-- Makes the handlers of jobs that do not run begin anew: deletes their checkpoints and the children of their waits, and
+-- returns their signals to the mailbox. Children that are workflows stay, on their own. A wait of which a child has not
+-- ended keeps its children.
+create or replace function jobforge.reset_jobs(p_job_ids uuid[]) returns void
+language plpgsql
+set search_path = jobforge, pg_temp
+set enable_seqscan = off as $$
+begin
+  delete from checkpoints c where c.job_id = any (p_job_ids);
+  update signals g set taken_by = null, taken_as = null
+  where g.target_id = any (p_job_ids) and g.taken_by = g.target_id;
+  with children as materialized (
+    select c.id, c.group_id, c.kind, c.spec ->> 'wait' as wait, c.status is null as open
+    from unnest(p_job_ids) i(id)
+    cross join lateral (
+      select coalesce(
+        (select q.step_id from queue q where q.id = i.id),
+        (select a.step_id from archive a where a.id = i.id and a.finished_at >= earliest_finish(i.id)),
+        i.id) as id
+    ) n
+    join steps c on c.group_id = n.id and c.name is not null and c.spec ? 'wait'
+      and coalesce((c.spec ->> 'job')::uuid, n.id) = i.id
+  ), over as materialized (
+    select c.id, c.kind
+    from children c
+    where not exists (select from children o where o.group_id = c.group_id and o.wait = c.wait and o.open)
+  ), left_alone as (
+    update steps s
+    set group_id = null, name = null
+    where s.id in (select o.id from over o where o.kind = 'root')
+  )
+  delete from steps s where s.id in (select o.id from over o where o.kind <> 'root');
 end $$;
 
 -- Returns the steps that a retry begins with.
@@ -115,15 +173,14 @@ begin
     v_steps := array(
       select s.id
       from steps s
-      join workflows w on w.id = v_workflow_id
       where s.workflow_id = v_workflow_id and s.job_id = any (p_job_ids) and s.status is not null
-        and (w.status = 'failed' or (w.status = 'running' and w.cancel_at is null)));
+        and is_retryable(v_workflow_id));
     if cardinality(v_steps) > 0 then
       v_again := reopen_steps(v_workflow_id, v_steps, false, false, p_now);
       perform resume_workflow(v_workflow_id, p_now);
       update steps s set decided_at = p_now where s.id = any (v_steps);
       -- The job runs, whatever its needs are.
-      delete from edges e where e.dependent_id = any (v_steps);
+      perform drop_needs(v_steps);
       delete from dooms d where d.node_id = any (v_steps);
       perform leave_looks(advance('{}', '{}',
         array(select i from unnest(v_again) i where i <> all (v_steps)), p_now), p_now);

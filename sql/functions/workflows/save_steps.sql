@@ -3,7 +3,7 @@
 -- that is done never changes. Progress renews the budget: the next failure of this run counts as the first one. Returns
 -- {saved, cancel_requested}.
 -- Who: workers, operators. JF003 when the worker does not hold the job (or not in this attempt), JF002 and JF008 for a
--- checkpoint, JF014 for more than 10,000. Waits for nothing but calls for the same run.
+-- checkpoint, JF014 for more than 10,000, or more than 64 MiB as stored. Waits for nothing but calls for the same run.
 create or replace function :"api_schema".jobforge_save_steps(
   p_job_id uuid, p_worker_id text, p_steps jsonb, p_attempt integer default null
 ) returns jsonb
@@ -14,6 +14,7 @@ declare
   v_now timestamptz := jobforge.now();
   v_run runs := held_run(p_job_id, p_worker_id, p_attempt);
   v_saved integer;
+  v_all record;
 begin
   perform require_checkpoints(p_steps);
   insert into checkpoints (job_id, name, tenant_id, kind, attempt, value, error, due_at, tries, done, at)
@@ -26,8 +27,13 @@ begin
     done = excluded.done, attempt = excluded.attempt, at = excluded.at
   where not checkpoints.done;
   get diagnostics v_saved = row_count;
-  if (select count(*) > 10000 from (select from checkpoints c where c.job_id = p_job_id limit 10001) c) then
+  select count(*) as count, sum(c.bytes) as bytes
+  into v_all
+  from (select pg_column_size(c.value) as bytes from checkpoints c where c.job_id = p_job_id limit 10001) c;
+  if v_all.count > 10000 then
     perform fail_workflow_limit('steps', 'more than 10000 checkpoints of one job');
+  elsif v_all.bytes > 64 * 1024 * 1024 then
+    perform fail_workflow_limit('steps', 'more than 64 MiB of checkpoints of one job');
   end if;
   if v_saved > 0 and v_run.attempts - v_run.uncounted > 1 then
     update runs r set uncounted = r.attempts - 1, failures = 0 where r.id = p_job_id;

@@ -2,7 +2,7 @@
 -- the payload as its result; otherwise the signal is kept until such a step opens. Each signal is taken once, the
 -- oldest first. Returns {outcome: created|existing, taken}: whether a step has taken it.
 --   p_target_id the workflow or the job
---   p_key       makes the call idempotent: a second signal of the same name and key is not sent
+--   p_key       makes the call idempotent: a second signal of the same name and key is not sent, also after the end
 -- Who: the tenant itself, workers, operators. JF011 if there is no such workflow or it has ended; JF014 if 1,000
 -- signals wait in its mailbox. Waits only for another transaction that sends a signal with the same key.
 create or replace function :"api_schema".jobforge_send_signal(
@@ -10,7 +10,10 @@ create or replace function :"api_schema".jobforge_send_signal(
 ) returns jsonb
 language plpgsql
 security definer
-set search_path = jobforge, pg_temp as $$
+set search_path = jobforge, pg_temp
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off as $$
 declare
   v_now timestamptz := jobforge.now();
   v_bytes integer := text_bytes(p_payload);
@@ -29,7 +32,17 @@ begin
       'Store it elsewhere and pass a reference.');
   elsif v_bytes < 0 then
     perform fail_argument('payload', 'payload ' || document_problem(v_bytes));
-  elsif not v_workflow and not exists (
+  end if;
+  -- A call that is repeated may come after the end of the workflow, which the first one has brought about.
+  if p_key is not null then
+    select g.taken_by is not null into v_taken
+    from signals g
+    where g.target_id = p_target_id and g.name = p_name and g.key = p_key and g.tenant_id = p_tenant_id;
+    if found then
+      return jsonb_build_object('outcome', 'existing', 'taken', v_taken);
+    end if;
+  end if;
+  if not v_workflow and not exists (
     select from live_rows j where j.id = p_target_id and j.tenant_id = p_tenant_id)
   then
     perform fail_workflow_ended();

@@ -6,16 +6,36 @@ create or replace function jobforge.start_jobs(
 language plpgsql
 set search_path = jobforge, pg_temp as $$
 declare
+  v_step record;
+  v_group_id uuid;
+  v_refs jsonb;
+  v_sources jsonb;
+  -- The payloads of steps with references, at their places in p_step_ids.
+  v_filled jsonb[];
   v_refused step_end[];
 begin
+  -- Steps that refer to the same results share what is read for them, which may be large.
+  for v_step in
+    select i.nth, s.group_id, s.spec -> 'refs' as refs, s.payload
+    from unnest(p_step_ids) with ordinality i(id, nth)
+    cross join lateral (select s.* from steps s where s.id = i.id and s.spec ? 'refs' limit 1) s
+    order by s.group_id, s.spec -> 'refs'
+  loop
+    if v_sources is null or v_step.group_id <> v_group_id or v_step.refs <> v_refs then
+      v_group_id := v_step.group_id;
+      v_refs := v_step.refs;
+      v_sources := sources_of(v_group_id, v_refs);
+    end if;
+    v_filled := coalesce(v_filled, array_fill(null::jsonb, array[cardinality(p_step_ids)]));
+    v_filled[v_step.nth] := fill_in(v_step.payload, v_sources);
+  end loop;
   with chosen as materialized (
     select s.id, s.tenant_id, s.type::text as type, i.nth, s.max_attempts, s.concurrency_key,
       case when s.job_id is null then s.id else new_id() end as job_id,
       greatest(p_now + s.delay_ms * interval '1 millisecond', (s.spec ->> 'run_at')::timestamptz) as run_at,
       coalesce(s.subject, w.subject) as subject, coalesce(s.tags, w.tags, '{}') as tags, w.traceparent, w.keep_days,
       coalesce(s.rank, w.rank, 0) as asked_rank, (s.spec ->> 'expires_at')::timestamptz as expires_at,
-      case when s.spec ? 'refs' then fill_in(s.payload, sources_of(s.group_id, s.spec -> 'refs')) else s.payload end
-        as payload
+      case when s.spec ? 'refs' then v_filled[i.nth] else s.payload end as payload
     from unnest(p_step_ids) with ordinality i(id, nth)
     cross join lateral (select s.* from steps s where s.id = i.id limit 1) s
     left join lateral (select w.* from workflows w where w.id = s.workflow_id limit 1) w on true
@@ -57,7 +77,7 @@ begin
     order by m.nth
   ), stored as (
     insert into payloads (job_id, tenant_id, bytes, payload)
-    select m.job_id, m.tenant_id, m.bytes, m.payload
+    select m.job_id, m.tenant_id, m.bytes, m.payload::text
     from measured m
     where m.fits and m.inline_payload is null
   ), woken as (

@@ -37,15 +37,24 @@ create or replace function :"api_schema".jobforge_start_workflows(
 language plpgsql
 security definer
 set search_path = jobforge, pg_temp as $$
+begin
+  perform require_tenant(p_tenant_id);
+  return start_all(p_tenant_id, p_workflows, jobforge.now(), coalesce(p_notify, true));
+end $$;
+
+-- Starts workflows of a JSON array, all or none. Returns an array of their results.
+create or replace function jobforge.start_all(
+  p_tenant_id uuid, p_workflows jsonb, p_now timestamptz, p_notify boolean
+) returns jsonb
+language plpgsql
+set search_path = jobforge, pg_temp as $$
 declare
-  v_now timestamptz := jobforge.now();
   v_workflow jsonb;
   v_index integer := 0;
   v_steps bigint := 0;
   v_field text;
   v_results jsonb[] := '{}';
 begin
-  perform require_tenant(p_tenant_id);
   if p_workflows is null or jsonb_typeof(p_workflows) <> 'array' then
     perform fail_argument('workflows', 'workflows must be a JSON array');
   elsif jsonb_array_length(p_workflows) > 1000 then
@@ -63,20 +72,24 @@ begin
       perform fail_workflow_limit('workflows', format('more than %s steps in one call', most_steps_of_a_call()));
     end if;
     v_results := v_results || start_workflow(p_tenant_id, v_workflow ->> 'name', v_workflow -> 'steps',
-      coalesce(v_workflow -> 'input', '{}'), coalesce(v_workflow -> 'options', '{}'), v_field || '.', v_now,
-      coalesce(p_notify, true));
+      coalesce(v_workflow -> 'input', '{}'), coalesce(v_workflow -> 'options', '{}'), v_field || '.', p_now,
+      p_notify);
     v_index := v_index + 1;
   end loop;
   return to_jsonb(v_results);
 end $$;
 
--- Starts one workflow. p_prefix is what precedes the names of arguments in errors.
+-- Starts one workflow. p_prefix is what precedes the names of arguments in errors. Plans are cached while the tables
+-- are small, also those of the functions that settles share with it, so none may read whole tables.
 create or replace function jobforge.start_workflow(
   p_tenant_id uuid, p_name text, p_steps jsonb, p_input jsonb, p_options jsonb, p_prefix text, p_now timestamptz,
   p_notify boolean
 ) returns jsonb
 language plpgsql
-set search_path = jobforge, pg_temp as $$
+set search_path = jobforge, pg_temp
+set jit = off
+set enable_seqscan = off
+set enable_bitmapscan = off as $$
 declare
   v_new workflows := read_workflow(p_tenant_id, p_name, p_input, p_options, p_prefix, p_now);
   v_run_at timestamptz := (p_options ->> 'run_at')::timestamptz;
@@ -105,7 +118,7 @@ begin
   else
     perform add_types(p_tenant_id, array(
       select distinct s ->> 'type' from nested_steps(p_steps) s where s ? 'type'), p_now, p_prefix || 'steps.type');
-    perform require_room(p_tenant_id, (select count(*)::integer from nested_steps(p_steps) s where s ? 'type'));
+    perform require_room(p_tenant_id, jobs_in(p_steps));
     insert into steps (id, workflow_id, tenant_id, kind, path, ord, rank, spec, opened_at)
     values (v_id, v_id, p_tenant_id, 'root', '', 0, null,
       jsonb_build_object('output', coalesce(nullif(p_options -> 'output', 'null'), default_output(v_steps))), p_now);

@@ -23,7 +23,7 @@ begin
     select s.job_id
     from steps s
     where s.workflow_id = p_workflow_id and s.kind = 'job' and s.decided_at is not null and s.status is null
-      and not s.cleanup);
+      and not s.cleanup and not coalesce(s.spec ? 'abandon', false));
   requested := request_cancels(v_jobs, p_now);
   canceled := finish_queued(array(
     select j.id
@@ -32,13 +32,15 @@ begin
     order by j.id
     limit 1000
     for update skip locked), 'canceled', p_now);
-  -- What waits for a repair waits no longer.
+  -- What waits for a repair waits no longer, and does not run, not even as a cleanup: its need ended badly.
   with gone as (
     delete from edges e
     using steps d, steps n
     where d.workflow_id = p_workflow_id and d.decided_at is null and e.dependent_id = d.id and e.policy = 'w'
       and n.id = e.need_id and n.status is not null
-    returning e.dependent_id
+    returning e.dependent_id, e.need_id
+  ), doomed as (
+    insert into dooms (node_id, need_id, skipped) select g.dependent_id, g.need_id, false from gone g
   )
   select coalesce(array_agg(g.dependent_id), '{}') into v_waiting from gone g;
   v_signals := array(
@@ -63,12 +65,14 @@ begin
 end $$;
 
 -- Stops a workflow, or looks again for jobs to cancel in one that was stopped. Returns false if it must be done again:
--- another transaction holds the root, or the workflow has not ended yet. It gives up after thirty rounds.
+-- another transaction holds the root, or the workflow has not ended yet. It gives up after thirty rounds that found
+-- no job to cancel.
 create or replace function jobforge.stop_later(p_wakeup jobforge.wakeups, p_why text, p_now timestamptz) returns boolean
 language plpgsql
 set search_path = jobforge, pg_temp as $$
 declare
   v_workflow workflows;
+  v_canceled integer;
 begin
   perform from steps s where s.id = p_wakeup.node_id and s.decided_at is null for update skip locked;
   if not found then
@@ -78,7 +82,31 @@ begin
   if p_why = 'deadline' and v_workflow.cancel_at is null and coalesce(v_workflow.deadline, 'infinity') > p_now then
     return true;
   end if;
-  perform stop_workflow(p_wakeup.node_id, p_why, 'jobforge', null, p_now);
+  v_canceled := (stop_workflow(p_wakeup.node_id, p_why, 'jobforge', null, p_now)).canceled;
+  if v_canceled > 0 then
+    -- A round cancels up to 1,000 jobs, and a workflow may have a hundred times as many.
+    update wakeups w set tries = 0 where w.id = p_wakeup.id;
+    return false;
+  end if;
   return p_wakeup.tries >= 30
     or exists (select from workflows w where w.id = p_wakeup.node_id and w.status <> 'running');
+end $$;
+
+-- Cancels a step that waits for its needs. It ends when these have ended, so nothing above it still runs then. Returns
+-- false if there is no such step. Waits for a transaction that decides the step, or that changes the graph.
+create or replace function jobforge.cancel_blocked(p_step_id uuid, p_tenant_id uuid) returns boolean
+language plpgsql
+set search_path = jobforge, pg_temp as $$
+begin
+  perform from steps s
+  where s.id = p_step_id and s.tenant_id = p_tenant_id and s.kind <> 'root' and s.decided_at is null
+    and s.opened_at is null
+  for update;
+  if not found then
+    return false;
+  end if;
+  insert into dooms (node_id, need_id, skipped)
+  select p_step_id, p_step_id, false
+  where not exists (select from dooms d where d.node_id = p_step_id and d.need_id = p_step_id);
+  return true;
 end $$;

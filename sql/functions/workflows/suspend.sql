@@ -2,7 +2,9 @@
 -- for a time, for a signal or for children, without a worker and at the cost of no attempt. Afterwards the handler runs
 -- from the top, with its checkpoints.
 --
---     settle, status suspended --> suspend_runs --> checkpoints: the wait · queue: suspended, or waiting until its time
+--     settle, status suspended --> start_child_workflows: those children that are workflows
+--                                      |
+--                                 suspend_runs --> checkpoints: the wait · queue: suspended, or waiting until its time
 --                                      |            steps, edges: the children, which the job waits for
 --     the last child ends -------------+--> decide --> resume_parents ---+
 --     jobforge_send_signal ------------+--> deliver_to_job --------------+--> queue: ready
@@ -40,15 +42,18 @@ when program_limit_exceeded or statement_too_complex then
   return '{"name": "InvalidWait", "message": "The wait is too large or nested too deeply"}';
 end $$;
 
--- Raises if {name, until, signals, children} is not a wait.
+-- Raises if {name, until, signals, children, abandon} is not a wait.
 create or replace function jobforge.require_wait(p_wait jsonb, p_now timestamptz) returns void
 language plpgsql
 set search_path = jobforge, pg_temp as $$
 begin
-  if jsonb_typeof(p_wait) is distinct from 'object' or p_wait - array['name', 'until', 'signals', 'children'] <> '{}'
+  if jsonb_typeof(p_wait) is distinct from 'object'
+    or p_wait - array['name', 'until', 'signals', 'children', 'abandon'] <> '{}'
     or jsonb_typeof(p_wait -> 'name') is distinct from 'string' or not is_checkpoint_name(p_wait ->> 'name')
   then
-    perform fail_argument('wait', 'wait must be an object with name, until, signals and children');
+    perform fail_argument('wait', 'wait must be an object with name, until, signals, children and abandon');
+  elsif jsonb_typeof(p_wait -> 'abandon') not in ('boolean', 'null') then
+    perform fail_argument('wait.abandon', 'abandon must be true or false');
   elsif jsonb_typeof(p_wait -> 'until') not in ('string', 'null') or (
     jsonb_typeof(p_wait -> 'until') = 'string' and time_or_null(p_wait ->> 'until') is null)
   then
@@ -65,12 +70,21 @@ begin
   elsif jsonb_typeof(p_wait -> 'children') = 'array' then
     if jsonb_array_length(p_wait -> 'children') > 10000 then
       perform fail_workflow_limit('wait.children', 'more than 10000 children of one wait');
+    elsif jsonb_path_exists(p_wait -> 'children',
+      'strict $[*] ? (exists (@.workflow) && exists (@.keyvalue() ? (
+        @.key != "workflow" && @.key != "steps" && @.key != "input" && @.key != "options")))')
+    then
+      perform fail_argument('wait.children', 'a child that is a workflow has the keys workflow, steps, input and options');
+    elsif jsonb_path_exists(p_wait -> 'children',
+      'lax $[*].options ? (exists (@.idempotency_key) || exists (@.dedupe_key))')
+    then
+      perform fail_argument('wait.children', 'children that a job waits for have no keys');
     elsif jsonb_path_exists(p_wait -> 'children', '$[*] ? (exists (@.idempotency_key) || exists (@.dedupe_key))') then
       perform fail_argument('wait.children', 'children that a job waits for have no keys');
     elsif jsonb_path_exists(p_wait -> 'children', '$[*] ? (exists (@.notify))') then
       perform fail_argument('wait.children', 'children that a job waits for tell their parent, and have no notify');
     end if;
-    perform read_children(p_wait -> 'children', p_now);
+    perform child_jobs(p_wait -> 'children', p_now);
   elsif jsonb_typeof(p_wait -> 'children') <> 'null' then
     perform fail_argument('wait.children', 'children must be a JSON array');
   end if;
@@ -110,8 +124,8 @@ begin
       coalesce(jsonb_typeof(v_end.wait -> 'children') = 'array', false), time_or_null(v_end.wait ->> 'until'), false, p_now)
     on conflict (job_id, name) do nothing;
     if jsonb_typeof(v_end.wait -> 'children') = 'array' then
-      perform start_children(v_end.node_id, v_end.tenant_id, v_end.wait ->> 'name',
-        read_children(v_end.wait -> 'children', p_now), p_now);
+      perform start_children(v_end.id, v_end.node_id, v_end.tenant_id, v_end.wait,
+        child_jobs(v_end.wait -> 'children', p_now), p_now);
     end if;
     update queue q
     set expires_at = null,
@@ -127,39 +141,6 @@ begin
     ) w
     where q.id = v_end.id;
   end loop;
-end $$;
-
--- Starts the children that a job waits for, once: a wait that has children already starts none.
-create or replace function jobforge.start_children(
-  p_node_id uuid, p_tenant_id uuid, p_wait text, p_jobs jobforge.new_job[], p_now timestamptz
-) returns void
-language plpgsql
-set search_path = jobforge, pg_temp as $$
-declare
-  v_root uuid := coalesce((select s.workflow_id from steps s where s.id = p_node_id), p_node_id);
-  v_path text := coalesce((select s.path || '/' from steps s where s.id = p_node_id), '') || p_wait;
-  v_children uuid[];
-begin
-  if p_jobs is null or exists (select from steps s where s.group_id = p_node_id and s.name = p_wait || '[0]') then
-    return;
-  end if;
-  with children as (
-    insert into steps (
-      id, workflow_id, group_id, tenant_id, kind, name, path, ord, type, payload, rank, max_attempts, subject, tags,
-      concurrency_key, spec, optional)
-    select
-      new_id(), v_root, p_node_id, p_tenant_id, 'job', format('%s[%s]', p_wait, c.ord - 1),
-      format('%s[%s]', v_path, c.ord - 1), c.ord - 1, c.type, c.payload, -c.priority, c.max_attempts, c.subject, c.tags,
-      c.concurrency_key,
-      jsonb_strip_nulls(jsonb_build_object('wait', p_wait, 'run_at', c.run_at, 'expires_at', c.expires_at)), true
-    from unnest(p_jobs) c
-    order by c.ord
-    returning id, ord
-  ), linked as (
-    insert into edges (dependent_id, need_id, policy) select p_node_id, c.id, 'r' from children c
-  )
-  select array_agg(c.id order by c.ord) into v_children from children c;
-  perform leave_looks(advance(start_jobs(v_children, p_now), '{}', '{}', p_now), p_now);
 end $$;
 
 -- Lets jobs run whose children have all ended. Returns the nodes that must be looked at again, because another
@@ -183,7 +164,10 @@ begin
     for update skip locked);
   perform make_ready_now(v_locked, p_now);
   v_held := array(
-    select q.id from queue q where q.id = any (v_jobs) and q.state = 'suspended' and q.id <> all (v_locked)
+    select q.id
+    from queue q
+    where q.id = any (v_jobs) and q.state in ('suspended', 'waiting') and q.id <> all (v_locked)
+      and exists (select from checkpoints c where c.job_id = q.id and c.children and not c.done)
     union all
     select r.id from runs r where r.id = any (v_jobs) and r.xmax <> '0');
   return array(
@@ -225,36 +209,10 @@ begin
     for update skip locked);
   perform make_ready_now(v_locked, p_now);
   return cardinality(v_locked) > 0 or not exists (
-    select from queue q where q.id = p_job_id and q.state = 'suspended'
+    select from queue q where q.id = p_job_id and q.state in ('suspended', 'waiting')
       and exists (select from checkpoints c
         join signals g on g.target_id = q.id and g.name = any (c.signals) and g.taken_by is null
         where c.job_id = q.id and not c.done)
     union all
     select from runs r where r.id = p_job_id and r.xmax <> '0');
-end $$;
-
--- Cancels the children of jobs that ended badly or were canceled: queued ones at once, running ones on request.
-create or replace function jobforge.cancel_children(p_nodes uuid[], p_now timestamptz) returns void
-language plpgsql
-set search_path = jobforge, pg_temp
-set enable_seqscan = off as $$
-declare
-  -- One index has the members with a name, another one the members without.
-  v_jobs uuid[] := array(
-    select s.job_id
-    from steps s
-    where s.group_id = any (p_nodes) and s.name is not null and s.kind = 'job' and s.status is null
-      and s.job_id is not null
-    union all
-    select s.job_id
-    from steps s
-    where s.group_id = any (p_nodes) and s.name is null and s.kind = 'job' and s.status is null
-      and s.job_id is not null);
-begin
-  if cardinality(v_jobs) = 0 then
-    return;
-  end if;
-  perform request_cancels(v_jobs, p_now);
-  perform finish_queued(array(
-    select q.id from queue q where q.id = any (v_jobs) order by q.id for update skip locked), 'canceled', p_now);
 end $$;

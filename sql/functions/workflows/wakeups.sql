@@ -31,6 +31,11 @@ declare
   v_due wakeups[];
   v_wakeup wakeups;
   v_again bigint[];
+  v_each boolean;
+  -- Wakeups that start or cancel up to 1,000 jobs each. Only the first ones are done, so that no claim takes long
+  -- because many maps open at once; the next claims do the others.
+  v_large integer := 0;
+  v_later bigint[] := '{}';
 begin
   if p_tenant_id is null then
     v_due := array(
@@ -49,13 +54,20 @@ begin
   end if;
   -- Looks are done at once; the others, and all after a failure, one by one.
   v_again := look_again(v_due, p_now);
+  v_each := v_again is null;
+  v_again := coalesce(v_again, '{}');
   foreach v_wakeup in array v_due loop
-    if v_again is null or v_wakeup.what not in ('look', 'rest', 'begin') then
-      v_again := coalesce(v_again, '{}') || case when not do_wakeup(v_wakeup, p_now) then v_wakeup.id end;
+    v_large := v_large + (v_wakeup.what in ('expand', 'stop'))::integer;
+    if v_large > 4 and v_wakeup.what in ('expand', 'stop') then
+      v_later := v_later || v_wakeup.id;
+    elsif v_each or v_wakeup.what not in ('look', 'rest', 'begin') then
+      if not do_wakeup(v_wakeup, p_now) then
+        v_again := v_again || v_wakeup.id;
+      end if;
     end if;
   end loop;
   delete from wakeups w
-  where w.id = any (array(select d.id from unnest(v_due) d)) and w.id <> all (array_remove(v_again, null));
+  where w.id = any (array(select d.id from unnest(v_due) d)) and w.id <> all (v_again || v_later);
   -- After a few tries another transaction stays open for long, so look less often.
   update wakeups w
   set tries = w.tries + 1,
@@ -63,7 +75,7 @@ begin
       when w.tries < 20 then least(interval '50 milliseconds', interval '1 millisecond' * power(2, w.tries))
       else interval '1 second' end
   where w.id = any (v_again);
-  return cardinality(v_due);
+  return cardinality(v_due) - cardinality(v_later);
 end $$;
 
 -- Does the wakeups that are looks at nodes, all at once. Returns those that must be done again; null, with nothing
@@ -112,7 +124,7 @@ begin
     when 'timeout' then return time_out(p_wakeup.node_id, p_now);
     when 'stop' then return stop_later(p_wakeup, p_wakeup.data #>> '{}', p_now);
     when 'deadline' then return stop_later(p_wakeup, 'deadline', p_now);
-    else return cardinality(look_again(array[p_wakeup], p_now)) = 0;
+    else return coalesce(cardinality(look_again(array[p_wakeup], p_now)) = 0, false);
   end case;
 exception when others then
   update wakeups w

@@ -64,7 +64,7 @@ describe("with 40 jobs of almost 1 MiB,", () => {
         const more: (boolean | undefined)[] = [];
         const counts = await claimAll(async () => {
           const response: Settlement & { more?: boolean } = await db.value(
-            `select ${name}('w1', '[]', 100, '{a}', null, $1)::jsonb`,
+            `select string_agg(part::text, '')::jsonb from ${name}('w1', '[]', 100, '{a}', null, $1) part`,
             [JSON.stringify(withHint ? hint : null)],
           );
           hint = response.hint;
@@ -214,4 +214,30 @@ test("large jobs that a limit refuses leave the bytes of a claim to others", asy
   await enqueue(db, { type: "a", tenant_id: U, priority: -5 });
   expect((await claim(db, "w", { limit: 100 })).map((job) => job.tenant_id)).toEqual([T]);
   expect((await claim(db, "w", { limit: 100 })).map((job) => job.tenant_id)).toEqual([U]);
+});
+
+test("jobs that are larger than the memory for sorting come in their order, and nothing is written to disk", async ({
+  db,
+}) => {
+  await db.query(
+    `select jobforge_enqueue_jobs($1, (
+       select jsonb_agg(jsonb_build_object('type', 'a', 'priority', n % 3, 'payload', jsonb_build_object(
+         'n', n, 'text', (select string_agg(md5(n::text || m), '') from generate_series(1, 1000) m))))
+       from generate_series(1, 200) n))`,
+    [T],
+  );
+  await db.query("set work_mem = '1MB'");
+  await db.query("create temp table answers (place serial, part text)");
+  const [explained] = await db.value<{ Plan: Record<string, number> }[]>(
+    `explain (analyze, buffers, timing off, format json)
+     insert into answers (part) select jobforge_settle_jobs_text('w1', '[]', 200)`,
+  );
+  expect(explained?.Plan["Temp Written Blocks"]).toBe(0);
+  const answer = "select string_agg(part, '' order by place) from answers";
+  const { jobs } = JSON.parse(await db.value<string>(answer)) as {
+    jobs: { priority: number; payload: { n: number } }[];
+  };
+  const order = jobs.map(({ priority, payload: { n } }) => priority * 1000 + (200 - n));
+  expect(order).toHaveLength(200);
+  expect(order).toEqual(order.toSorted((a, b) => b - a));
 });

@@ -1,6 +1,7 @@
 /** jobforge_enqueue_each: the jobs of several callers in one call, each for itself. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
+import { load, warmCost } from "../support/cost.ts";
 import {
   claimIds,
   codeOf,
@@ -131,4 +132,12 @@ test("a tenant enqueues for itself only", async ({ db }) => {
   const tenant = await boundLogin(db, T, "jobforge_tenant");
   expect(outcomes(await each(tenant, [{ type: "a" }]))).toEqual(["created"]);
   expect(await codeOf(each(tenant, [{ type: "a" }], U))).toBe("42501");
+});
+
+test("a call costs the same, however many jobs wait", async ({ db }) => {
+  const jobs = JSON.stringify([{ type: "a" }, { type: "a" }, { type: "a", dedupe_key: "k" }]);
+  const few = await warmCost(db, "select jobforge_enqueue_each($1, $2)", [T, jobs]);
+  await load(db, { count: 30_000 });
+  const many = await warmCost(await db.connect(), "select jobforge_enqueue_each($1, $2)", [T, jobs]);
+  expect(many.buffers).toBeLessThan(few.buffers + 100);
 });

@@ -5,27 +5,27 @@ import { enqueueJobs, outcomesOf } from "../support/bulk.ts";
 import { countJobs, expectError, T, U } from "../support/kernel.ts";
 
 /** A job with one error, and the field that the error must name when the job is the fourth of a call. */
-const invalid: Record<string, [unknown, string | RegExp, string?]> = {
+const invalid: Record<string, [unknown, string, string?]> = {
   "no type": [{ payload: {} }, "jobs[3].type"],
   "an empty type": [{ type: " " }, "jobs[3].type"],
   "a type that is too long": [{ type: "x".repeat(201) }, "jobs[3].type"],
   "a type with a blank": [{ type: "send mail" }, "jobs[3].type"],
-  "an object as type": [{ type: { a: 1 } }, /^jobs\[3\]/],
-  "an array as type": [{ type: ["a"] }, /^jobs\[3\]/],
+  "an object as type": [{ type: { a: 1 } }, "jobs[3].type"],
+  "an array as type": [{ type: ["a"] }, "jobs[3].type"],
   "max_attempts 0": [{ type: "a", max_attempts: 0 }, "jobs[3].max_attempts"],
-  "half an attempt": [{ type: "a", max_attempts: 1.5 }, /^jobs\[3\]/],
-  "a text as priority": [{ type: "a", priority: "high" }, /^jobs\[3\]/],
+  "half an attempt": [{ type: "a", max_attempts: 1.5 }, "jobs[3].max_attempts"],
+  "a text as priority": [{ type: "a", priority: "high" }, "jobs[3].priority"],
   "a priority out of range": [{ type: "a", priority: 1_000_001 }, "jobs[3].priority"],
-  "a number out of range": [{ type: "a", priority: 1e15 }, /^jobs\[3\]/],
-  "an invalid time": [{ type: "a", run_at: "soon" }, /^jobs\[3\]/],
+  "a number out of range": [{ type: "a", priority: 1e15 }, "jobs[3].priority"],
+  "an invalid time": [{ type: "a", run_at: "soon" }, "jobs[3].run_at"],
   "an infinite time": [{ type: "a", run_at: "infinity" }, "jobs[3].run_at"],
   "an expiry in the past": [{ type: "a", expires_at: "2020-01-01" }, "jobs[3].expires_at"],
   "an unknown mode": [{ type: "a", dedupe_key: "d", dedupe_mode: "merge" }, "jobs[3].dedupe_mode"],
   "an empty key": [{ type: "a", idempotency_key: "" }, "jobs[3].idempotency_key"],
   "a key that is too long": [{ type: "a", dedupe_key: "x".repeat(1025) }, "jobs[3].dedupe_key"],
-  "a text as tags": [{ type: "a", tags: "x" }, /^jobs\[3\]/],
-  "an object as tags": [{ type: "a", tags: { x: 1 } }, /^jobs\[3\]/],
-  "tags inside tags": [{ type: "a", tags: [["x"], ["y"]] }, /^jobs\[3\]/],
+  "a text as tags": [{ type: "a", tags: "x" }, "jobs[3].tags"],
+  "an object as tags": [{ type: "a", tags: { x: 1 } }, "jobs[3].tags"],
+  "tags inside tags": [{ type: "a", tags: [["x"], ["y"]] }, "jobs[3].tags"],
   "an empty tag": [{ type: "a", tags: [""] }, "jobs[3].tags"],
   "a malformed traceparent": [{ type: "a", traceparent: "x" }, "jobs[3].traceparent"],
   "an unknown key": [{ type: "a", colour: "red" }, "jobs[3].colour"],
@@ -45,7 +45,7 @@ test.for(Object.keys(invalid))(
     const [bad, field, code = "JF002"] = invalid[name] ?? [];
     const good = { type: "a", idempotency_key: "k", dedupe_key: "d" };
     const error = await expectError(enqueueJobs(db, [good, { type: "b" }, good, bad, { type: "c" }]), code);
-    expect(error.field).toEqual(field instanceof RegExp ? expect.stringMatching(field) : field);
+    expect(error.field).toBe(field);
     expect(await countJobs(db)).toBe(0);
     expect(outcomesOf(await enqueueJobs(db, [good]))).toEqual(["created"]);
   },

@@ -19,6 +19,7 @@ import {
   T,
   U,
 } from "../support/kernel.ts";
+import { quotaCounted } from "../support/limits.ts";
 import { settle } from "../support/settle.ts";
 import { boundLogin, login } from "../support/tenants.ts";
 import { maintain } from "../support/usage.ts";
@@ -31,11 +32,10 @@ async function pendingOf(db: Sql, tenant = T): Promise<number | null> {
   return await db.value<number | null>("select (jobforge_get_tenant($1) ->> 'pending')::int", [tenant]);
 }
 
-/** Sets a quota and waits until the kernel has counted the tenant. From then on the kernel only adds up changes. */
+/** Sets a quota that the kernel has counted. */
 async function counted(db: Sql, max_pending: number): Promise<void> {
   await setTenant(db, { max_pending });
-  while (!(await db.value("select counted_at is not null from jobforge.tenants where tenant_id = $1", [T])))
-    await maintain(db);
+  await quotaCounted(db);
 }
 
 type Bulk = { id: string | null; outcome: string }[];
@@ -203,7 +203,7 @@ test("a quota that is set while applications enqueue and workers end jobs counts
   // A transaction may not have seen the quota yet.
   expect(await db.value("select counted_at from jobforge.tenants")).toBeNull();
   await slow.query("commit");
-  while (!(await db.value("select counted_at is not null from jobforge.tenants"))) await maintain(db);
+  await quotaCounted(db);
   going = false;
   await Promise.all(busy);
   const live = await db.value("select count(*)::int from jobforge.live_rows");

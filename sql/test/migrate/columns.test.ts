@@ -41,6 +41,28 @@ const exceptions: readonly Exception[] = [
     because: "a run that starts has had no heartbeat",
   },
   {
+    table: "runs",
+    columns: ["handed"],
+    in: /^functions\/claim\//,
+    because: "a job that is claimed was not handed over",
+  },
+  {
+    table: "runs",
+    columns: [
+      "idempotency_key",
+      "dedupe_key",
+      "schedule_id",
+      "scheduled_for",
+      "progress",
+      "error",
+      "cost_cents",
+      "step_id",
+      "keep_days",
+    ],
+    in: /^functions\/enqueue\/hand_over/,
+    because: "only new jobs without keys are handed over",
+  },
+  {
     table: "queue",
     columns: ["seq"],
     in: /^functions\/(enqueue\/enqueue_new|schedules\/|workflows\/)/,
@@ -78,13 +100,24 @@ const exceptions: readonly Exception[] = [
   },
   {
     table: "archive",
-    columns: ["last_run", "worker_id", "result_id", "result", "artifact_ref"],
+    columns: ["last_run", "worker_id", "result_id", "result", "artifact_ref", "handed"],
     in: /^functions\/settle\/finish_queued/,
     because: "no run finished the job",
   },
   {
     table: "live_rows",
-    columns: ["seq", "lane", "failures", "losses", "budget", "parked_in", "counted", "bound", "keep_days"],
+    columns: [
+      "seq",
+      "lane",
+      "failures",
+      "losses",
+      "budget",
+      "parked_in",
+      "counted",
+      "bound",
+      "handed",
+      "keep_days",
+    ],
     in: /^views\/jobs/,
     because: "only the kernel uses these columns",
   },
@@ -96,7 +129,7 @@ const exceptions: readonly Exception[] = [
   },
   {
     table: "archive",
-    columns: ["worker_id", "result", "artifact_ref"],
+    columns: ["worker_id", "result", "artifact_ref", "handed"],
     in: /^views\/jobs/,
     because: "the views of attempts and results show these columns",
   },
@@ -199,7 +232,7 @@ test("the inserts are found: jobs are enqueued, scheduled, claimed, settled and 
   expect(new Set(folders("queue"))).toEqual(
     new Set(["enqueue", "schedules", "settle", "steer", "workflows"]),
   );
-  expect(new Set(folders("runs"))).toEqual(new Set(["claim"]));
+  expect(new Set(folders("runs"))).toEqual(new Set(["claim", "enqueue"]));
   expect(new Set(folders("archive"))).toEqual(new Set(["settle"]));
 });
 

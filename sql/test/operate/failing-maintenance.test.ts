@@ -1,6 +1,7 @@
 /** A maintenance task that fails stops neither the call that does it nor any other task, and is shown. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
+import { makeLeaves } from "../support/archive.ts";
 import { claim, complete, enqueue, type Sql, setPolicy, T, workerHeartbeat } from "../support/kernel.ts";
 
 interface FailedTask {
@@ -42,15 +43,22 @@ describe("a step that fails", () => {
        from regexp_matches(pg_get_functiondef('jobforge.run_step'::regproc), 'when ''(\\w+)''', 'g') m`,
     );
     expect(steps.length).toBeGreaterThanOrEqual(12);
-    let hours = 0;
+    // The intervals of all tasks are shorter than this. It begins after midnight, because a new day makes new leaves,
+    // and then the task after them has to wait for the next heartbeat.
+    const interval = 11;
+    let minutes = await db.value<number>(
+      "select ceil(extract(epoch from date_trunc('day', now(), 'UTC') + interval '25 hours' - now()) / 60)::integer",
+    );
+    await db.travel(`${minutes} minutes`);
+    await makeLeaves(db);
     for (const step of steps.filter((name) => !partsOfClaims.includes(name))) {
       const signature = await db.value<string>("select $1::regproc::regprocedure::text", [
         `jobforge.${step}`,
       ]);
       await db.query(`alter function ${signature} rename to moved_away`);
       for (const failures of [1, 2]) {
-        hours += 1;
-        await makeDue(db, `${hours} hours`);
+        minutes += interval;
+        await makeDue(db, `${minutes} minutes`);
         await work(db);
         const failed = Object.values(await failedTasks(db));
         expect(failed, step).toHaveLength(1);
@@ -62,8 +70,8 @@ describe("a step that fails", () => {
       const { failed } = await db.value<{ failed: Record<string, string> }>("select jobforge_maintain()");
       expect(Object.values(failed), step).toEqual([expect.stringContaining(step)]);
       await db.query(`alter function jobforge.moved_away rename to ${step}`);
-      hours += 1;
-      await makeDue(db, `${hours} hours`);
+      minutes += interval;
+      await makeDue(db, `${minutes} minutes`);
       await work(db);
       expect(await failedTasks(db), step).toEqual({});
       expect(await db.value("select jobforge_maintain()")).not.toHaveProperty("failed");

@@ -113,7 +113,7 @@ const refused: Record<string, unknown[]> = {
   max_attempts: [0, 100_001, null, "many", 1e12],
   timeout_ms: [0, -1],
   lease_ms: [999],
-  audit_action: ["", "x".repeat(201)],
+  audit_action: ["", "x".repeat(201), 5, ["DONE"]],
   keep_history: ["maybe", null, 5],
   retention_days: [0, 3651],
   max_priority: [1_000_001, -1_000_001],
@@ -318,6 +318,38 @@ test("a tenant sees only its own configurations; workers and servers use those o
   expect(await server.query("select config from jobforge_connector_configs")).toEqual([
     { config: { base: "t2" } },
   ]);
+});
+
+test("what a connector would not understand is refused at once, not by every job", async ({ db }) => {
+  const whole = {
+    allowed_hosts: ["api.example.com", "*.example.org:8443", "[::1]:80"],
+    default_headers: { "x-team": "billing", authorization: { $secret: "KEY" } },
+    ...{ timeout_ms: 1000, max_bytes: 0, user_agent_suffix: "(acme)", retry_schedule: [5, 86_400] },
+  };
+  for (const connector of ["http.request", "webhook.deliver"]) {
+    for (const config of [{}, { allowed_hosts: [], retry_schedule: [] }, whole]) {
+      await configure(db, config, T, connector);
+      expect(await configOf(db, T, connector)).toEqual(config);
+    }
+    for (const [key, value] of [
+      ["alowed_hosts", ["a.example"]],
+      ["allowed_hosts", ["*"]],
+      ["allowed_hosts", ["*.com"]],
+      ["allowed_hosts", [""]],
+      ["allowed_hosts", "a.example"],
+      ["allowed_hosts", null],
+      ["default_headers", { host: "a.example" }],
+      ["default_headers", { "Metadata-Flavor": "Google" }],
+      ["default_headers", { "x-a": "a\r\nb: c" }],
+      ["default_headers", { "x-a": { $secret: "lower" } }],
+      ["timeout_ms", 0],
+      ["max_bytes", 1.5],
+      ["user_agent_suffix", "ü"],
+      ["retry_schedule", [0]],
+    ] as const)
+      await expectError(configure(db, { [key]: value }, T, connector), "JF002", `config.${key}`);
+    expect(await configOf(db, T, connector)).toEqual(whole);
+  }
 });
 
 test("an invalid configuration is refused, and the error names the field", async ({ db }) => {

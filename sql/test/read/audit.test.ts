@@ -35,6 +35,18 @@ test("the audit log is listed newest first, page by page, for one tenant or for 
   expect(await list(null, { before: "2000-01-01" })).toEqual([]);
 });
 
+test("the cursor of the audit log counts beyond the largest integer", async ({ db }) => {
+  await db.query("select setval(pg_get_serial_sequence('jobforge.audit_log', 'id'), 3000000000)");
+  const ids = await auditedFailures(db);
+  const page = (cursor: string | null) =>
+    db.query<{ id: string; entity_id: string }>("select id, entity_id from jobforge_list_audit(null, $1)", [
+      JSON.stringify({ limit: 1, cursor }),
+    ]);
+  const [newest] = await page(null);
+  expect(newest?.entity_id).toBe(ids[2]);
+  expect(await page(newest?.id ?? "")).toMatchObject([{ entity_id: ids[1] }]);
+});
+
 test("only operators list the audit log of all tenants, and a wrong filter is refused", async ({ db }) => {
   const login = await db.createLogin("jobforge_tenant");
   await db.query("select jobforge_bind_role($1, $2)", [login.role, T]);
@@ -42,7 +54,8 @@ test("only operators list the audit log of all tenants, and a wrong filter is re
   expect(await codeOf(tenant.query("select jobforge_list_audit()"))).toBe("42501");
   expect(await codeOf(tenant.query("select jobforge_list_audit($1)", [U]))).toBe("42501");
   expect(await codeOf(tenant.query("select jobforge_list_audit($1)", [T]))).toBe("ok");
-  for (const filters of ['{"acton": "x"}', '{"after": "soon"}', '{"limit": "many"}', '{"cursor": "x"}', "[]"])
+  const wrong = ['{"acton": "x"}', '{"after": "soon"}', '{"limit": "many"}', '{"cursor": "x"}', "[]"];
+  for (const filters of [...wrong, '{"action": ["x"]}', '{"entity_id": 5}'])
     expect(await codeOf(db.query("select jobforge_list_audit(null, $1)", [filters])), filters).toBe("JF002");
 });
 

@@ -191,6 +191,10 @@ const refused: readonly (readonly [string, unknown])[] = [
   ["offset", { offset: "x" }],
   ["offset", { offset: 1e9 }],
   ["cursor", { cursor: "not a uuid" }],
+  ["subject", { subject: ["s1", "s2"] }],
+  ["error_contains", { error_contains: 5 }],
+  ["error_group", { error_group: {} }],
+  ["id_prefix", { id_prefix: 1234 }],
 ];
 
 test("a wrong filter is refused by name and never ignored", async ({ db }) => {

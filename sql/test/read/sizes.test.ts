@@ -83,7 +83,11 @@ test("pages of schedules and of their runs have at most 8 MiB", async ({ db }) =
   await db.travel("10 minutes");
   await claim(db, "w1");
   const runs = await pagesOf(db, "jobforge_list_schedule_runs($2, 'a', 's1', $1)", {}, [T]);
-  expect(runs.map((page) => page.length)).toEqual([8, 2]);
+  // A run for each of ten minutes, and one more if a minute has begun since the schedules were made.
+  expect([
+    [8, 2],
+    [8, 3],
+  ]).toContainEqual(runs.map((page) => page.length));
 });
 
 test("attempts are listed in pages of 200", async ({ db }) => {

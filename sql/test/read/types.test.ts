@@ -1,7 +1,7 @@
 /** jobforge_list_types: the job types, with their jobs, ends of runs and workers. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { enqueue, expectError, type Sql, setPolicy, U, workerHeartbeat } from "../support/kernel.ts";
+import { enqueue, expectError, type Sql, setPolicy, T, U, workerHeartbeat } from "../support/kernel.ts";
 import { jobsOfAllStatuses } from "../support/statuses.ts";
 import { boundLogin, login } from "../support/tenants.ts";
 
@@ -28,6 +28,17 @@ describe("jobforge_list_types", () => {
     expect(b).toMatchObject({ due: 1, scheduled: 0, running: 0, succeeded: 0, wait_ms: null, run_ms: null });
     expect(a?.["oldest_due_at"]).not.toBeNull();
     expect(Number(a?.["run_ms"])).toBeGreaterThanOrEqual(0);
+  });
+
+  test("says that a job which started a moment before its time has not waited", async ({ db }) => {
+    await jobsOfAllStatuses(db);
+    await db.query(
+      "update jobforge.finished_jobs set run_at = started_at + interval '166 milliseconds' where started_at is not null",
+    );
+    await db.query(
+      "update jobforge.dead_jobs set run_at = started_at + interval '166 milliseconds' where started_at is not null",
+    );
+    expect((await types(db))["a"]).toMatchObject({ wait_ms: "0" });
   });
 
   test("ignores jobs that finished before the span", async ({ db }) => {
@@ -77,7 +88,22 @@ describe("jobforge_list_types", () => {
     expect(Object.keys(await types(reader))).toEqual(["a", "b"]);
     await using bound = await boundLogin(db, U, "jobforge_reader");
     expect(Object.keys(await types(bound))).toEqual(["b"]);
+  });
+
+  test("a tenant sees the types that it uses, without workers and policies", async ({ db }) => {
+    await jobsOfAllStatuses(db);
+    await setPolicy(db, "b", { max_attempts: 2 });
+    await setPolicy(db, "quiet", { max_attempts: 2 });
+    await workerHeartbeat(db, "w1", { types: ["b", "c"] });
     await using tenant = await boundLogin(db, U, "jobforge_tenant");
-    await expect(types(tenant)).rejects.toMatchObject({ code: "42501" });
+    const own = await types(tenant);
+    expect(Object.keys(own)).toEqual(["b"]);
+    expect(own["b"]).toMatchObject({ due: 1, workers: null, has_policy: null });
+    await expectError(tenant.query("select jobforge_list_types(p_tenant_id => $1)", [T]), "42501");
+    const [asked] = await db.query<Type>("select * from jobforge_list_types(p_tenant_id => $1)", [U]);
+    expect(asked).toMatchObject({ type: "b", due: 1, workers: 1, has_policy: true });
+    const byT = await db.query<Type>("select * from jobforge_list_types(p_tenant_id => $1)", [T]);
+    expect(byT.map(({ type }) => type)).toContain("a");
+    expect(byT.map(({ type }) => type)).not.toContain("quiet");
   });
 });

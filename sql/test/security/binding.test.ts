@@ -246,9 +246,13 @@ describe("with ten thousand bindings", () => {
       await using worker = await db.connect(url);
       const explained =
         "explain (analyze, buffers, format json) select jobforge_claim_jobs('w', 1, '{none}')";
-      await worker.query(explained);
-      const [plan] = (await worker.value<[{ Plan: Record<string, number> }]>(explained)) ?? [];
-      return plan?.Plan["Shared Hit Blocks"] ?? Number.NaN;
+      // Other tests create roles in the same server, after which every session reads pages of the catalogs again.
+      const pages: number[] = [];
+      for (let call = 0; call < 5; call += 1) {
+        const [plan] = (await worker.value<[{ Plan: Record<string, number> }]>(explained)) ?? [];
+        pages.push(plan?.Plan["Shared Hit Blocks"] ?? Number.NaN);
+      }
+      return Math.min(...pages);
     };
     const before = await pagesOfClaim();
     await db.query(

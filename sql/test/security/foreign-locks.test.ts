@@ -13,12 +13,14 @@ const values: Readonly<Record<string, string>> = {
   p_target_id: "$id",
   p_name: "'go'",
   p_step: "'a'",
+  p_types: "'{a}'",
   p_steps: "'[]'",
   p_wait: "'{}'",
   p_endpoint_id: "$id",
   p_endpoint: "'{}'",
   p_until: "now()",
   p_tenant_id: `'${T}'`,
+  p_area: "'reports'",
   p_worker_id: "'w1'",
   p_status: "'succeeded'",
   p_changes: "'{}'",
@@ -45,6 +47,9 @@ async function callsWithAnId(db: TestDatabase): Promise<string[]> {
       ({ name, required }) =>
         `select ${name}(${required.map((parameter) => `${parameter} => ${argument(parameter)}`).join(", ")})`,
     ),
+    `select jobforge_note_artifact('${T}', 'reports', $id)`,
+    "select jobforge_forget_artifacts(jsonb_build_array(jsonb_build_object('area', 'reports', 'id', $id)))",
+    "select jobforge_receive_jobs('w1', array[$id::text])",
     "select jobforge_settle_jobs('w1', jsonb_build_array(jsonb_build_object('id', $id, 'attempt', 1, 'status', 'succeeded')))",
     "select jobforge_settle_jobs_text('w1', jsonb_build_array(jsonb_build_object('id', $id, 'attempt', 1, 'status', 'failed'))::text)",
   ];
@@ -91,4 +96,4 @@ test("no call with another tenant's id waits for its locks or takes one", async 
       await caller.query("rollback");
     }
   }
-}, 60_000);
+}, 120_000);

@@ -98,6 +98,47 @@ describe("a tenant that knows another's job id", () => {
   });
 });
 
+describe("a tenant that knows another's endpoint of webhooks", () => {
+  test("gets the same result as for one that does not exist, and its deliveries stay as they are", async ({
+    db,
+  }) => {
+    const hooks = JSON.stringify({ url: "https://example.com/theirs", events: ["*"] });
+    const { id } = await db.value<{ id: string }>("select jobforge_set_webhook_endpoint($1, $2)", [U, hooks]);
+    await db.query(`select jobforge_send_event($1, '{"type": "invoice.paid"}')`, [U]);
+    await db.query(
+      "select jobforge_complete_job(id, 'w', 'failed', p_retry => false) from jobforge_claim_jobs('w', 9)",
+    );
+    const theirs = async (): Promise<unknown> => [
+      await everything(db),
+      await db.query("select * from jobforge.webhook_endpoints"),
+      await db.query("select * from jobforge.webhook_health"),
+    ];
+    const before = await theirs();
+    const tenant = await boundLogin(db, T, "jobforge_tenant");
+    const named = (await callsNaming(db, T, "jobforge_tenant")).filter((call) =>
+      call.includes("p_endpoint_id"),
+    );
+    expect(named.length).toBeGreaterThanOrEqual(8);
+    const calls = [
+      ...named,
+      `select jobforge_set_webhook_endpoint('${T}', '{"url": "https://example.com/mine"}', p_endpoint_id => NULL)`,
+      `select jobforge_enqueue_job('${T}', 'mail', p_notify_to => '{"endpoint_id": "p_endpoint_id => NULL"}')`,
+    ];
+    for (const call of calls) {
+      const ask = async (endpoint: string): Promise<string> => {
+        const quoted = call.includes("p_notify_to") ? endpoint : `p_endpoint_id => '${endpoint}'`;
+        const text = await tenant.query(call.replace("p_endpoint_id => NULL", quoted)).then(
+          (rows) => JSON.stringify(rows),
+          (error: unknown) => String(error),
+        );
+        return text.replaceAll(endpoint, "ID");
+      };
+      expect(await ask(id), call).toBe(await ask("33333333-3333-7333-8333-333333333333"));
+    }
+    expect(await theirs()).toEqual(before);
+  });
+});
+
 describe("row security", () => {
   test("hides other tenants from a function in WHERE, however cheap it claims to be", async ({ db }) => {
     await populate(db);

@@ -114,7 +114,11 @@ function withoutChance(texts: readonly string[]): string[] {
         if (!ids.has(id)) ids.set(id, `id ${ids.size + 1}`);
         return ids.get(id) ?? "";
       })
-      .replaceAll(/"(\w*(_ms|seconds|_bytes|live|dead))": -?\d[\d.]*/g, '"$1": "a number"')
+      // The queue of notifications belongs to the whole server.
+      .replaceAll(
+        /"(\w*(_ms|seconds|_bytes|live|dead|notify_queue))": -?\d[\d.]*(e-?\d+)?/g,
+        '"$1": "a number"',
+      )
       .replaceAll(/"(\w*_histogram)": \[[\d,\s]*\]/g, '"$1": "numbers"')
       .replaceAll(/202\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)/g, "a time")
       .replaceAll(/202\d-\d\d-\d\d/g, "a day")

@@ -108,7 +108,7 @@ describe.each(wide.map((text) => [text.slice(0, 20), text] as const))("%s...", (
       parameters.filter(({ type }) => type === "jsonb").map((each) => `${name} ${each.name}`),
     );
     expect(expected.filter((each) => !tried.has(each))).toEqual([]);
-  });
+  }, 180_000);
 });
 
 const filler = "x".repeat(4000);

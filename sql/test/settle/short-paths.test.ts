@@ -128,3 +128,47 @@ test("to end a run and claim the next job takes at most 25 statements, also wher
   await db.query("select jobforge_settle_jobs('w', '[]', 100, array['a'])");
   expect(await statementsOf(await db.connect(), 10)).toBeLessThanOrEqual(25);
 });
+
+/** A worker of two types that was here before, and finds nothing. Returns how many statements its next call runs. */
+async function emptyStatementsOf(session: TestConnection, args: readonly unknown[]): Promise<number> {
+  const explaining: ExplainingSession = await explainEverything(session);
+  let [hint, count]: [unknown, number] = [null, 0];
+  for (let n = 0; n < 4; n += 1) {
+    const { rows, statements } = await explaining.run<{ reply: { jobs: unknown[]; hint: unknown } }>(
+      "select jobforge_settle_jobs('w', '[]', $1, $2, null, $3) as reply",
+      [...args, JSON.stringify(hint)],
+    );
+    expect(rows[0]?.reply.jobs).toEqual([]);
+    [hint, count] = [rows[0]?.reply.hint, statements.length];
+  }
+  return count;
+}
+
+test("a claim that finds nothing takes few statements for a worker of several types", async ({ db }) => {
+  await enqueue(db, { type: "c" });
+  await enqueue(db, { type: "b", run_at: new Date(Date.now() + 3_600_000).toISOString() });
+  const one = await emptyStatementsOf(await db.connect(), [10, ["a"]]);
+  const several = await emptyStatementsOf(await db.connect(), [10, ["a", "b", "d"]]);
+  expect(one).toBeLessThanOrEqual(12);
+  expect(several).toBeLessThanOrEqual(one + 3);
+});
+
+test("a short claim of several types finds what is ready, and when the next job is due", async ({ db }) => {
+  const worker = hintedWorker(db, "w", { types: ["a", "b"] });
+  expect((await worker.call(5)).jobs).toEqual([]);
+  const later = await enqueue(db, { type: "b", run_at: new Date(Date.now() + 3_600_000).toISOString() });
+  const { jobs, next_due_at } = await worker.call(5);
+  expect(jobs).toEqual([]);
+  expect(next_due_at).toBe(later["run_at"]);
+  const ids = [(await enqueue(db, { type: "b" })).id, (await enqueue(db, { type: "a" })).id];
+  expect(idsOf(await worker.call(5))).toEqual(ids);
+  expect((await worker.call(5)).jobs).toEqual([]);
+});
+
+test("a settle that claims nothing, for no types, does not look for the next job", async ({ db }) => {
+  await enqueue(db, { type: "a", run_at: new Date(Date.now() + 3_600_000).toISOString() });
+  const due = (types: readonly string[]): Promise<unknown> =>
+    db.value("select jobforge_settle_jobs('w', '[]', 0, $1) -> 'next_due_at'", [types]);
+  expect(await due(["a"])).not.toBeNull();
+  expect(await due([])).toBeNull();
+});

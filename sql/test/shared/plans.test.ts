@@ -25,7 +25,7 @@ const maintainsOrWakes = /^(claim_jobs, no job|claim_jobs, paused|heartbeat_work
  * many as workers have slots.
  */
 const readWhole =
-  /^(outbox|watches|workers|policies|leaves|gates|idle_workers|cancel_requests|maintenance|runs|\w+_default)$/;
+  /^(outbox|watches|workers|policies|leaves|gates|idle_workers|cancel_requests|stop_requests|maintenance|runs|\w+_default)$/;
 /** Maintenance estimates the depth of the queue from a fixed number of its pages. Postgres counts them as a scan. */
 const sampled = /^queue$/;
 const tagsList = /^list_jobs \{"tags"/;

@@ -21,6 +21,7 @@ import {
   gapOf,
   impatient,
   type NewJob,
+  nowSql,
   type Rescheduling,
   reschedule,
   type Sql,
@@ -121,6 +122,23 @@ test("a job may be rescheduled to a later time, also after the time at which it 
   await db.travel("59 minutes");
   expect(await claim(db)).toEqual([]);
   await travelToRun(db, id);
+  expect(await claimIds(db)).toEqual([id]);
+});
+
+test.for([
+  ["queued", "a later time", "2 hours"],
+  ["queued", "now, after it has expired", "0"],
+  ["queued", "a time in the past, after it has expired", "-1 day"],
+  ["dead", "a time in the past, after it has expired", "-1 day"],
+] as const)("a %s job that is rescheduled to %s does not expire", async ([status, , offset], { db }) => {
+  const { id } =
+    status === "dead"
+      ? await deadJob(db, { expires_in: "1 minute" })
+      : await enqueue(db, { expires_in: "1 minute" });
+  await db.travel("2 minutes");
+  const run_at = await db.value<string>(`select (${nowSql} + $1::interval)::text`, [offset]);
+  await reschedule(db, id, { run_at });
+  await db.travel("3 hours");
   expect(await claimIds(db)).toEqual([id]);
 });
 
@@ -253,4 +271,27 @@ test("a reschedule that waited for a claim moves the job, although it failed and
   await db.query("commit");
   expect(await codeOf(moved)).toBe("ok");
   expect(await claimIds(db)).toEqual([id]);
+});
+
+test("a job runs again with another payload, in the same commit", async ({ db }) => {
+  const { id } = await enqueue(db, { payload: { to: "ada" }, max_attempts: 1 });
+  const again = (job: string, payload: unknown): Promise<unknown> =>
+    db.value("select jobforge_reschedule_job($1, $2, p_payload => $3)", [job, T, JSON.stringify(payload)]);
+  await claim(db);
+  await fail(db, id);
+  await again(id, { to: "grace", text: "x".repeat(5000) });
+  expect(await find(db, id)).toMatchObject({
+    status: "queued",
+    payload: { to: "grace", text: "x".repeat(5000) },
+  });
+  await again(id, { to: "alan" });
+  expect((await claim(db)).map(({ payload }) => payload)).toEqual([{ to: "alan" }]);
+  await expectError(again(id, {}), "JF006");
+  await fail(db, id);
+  await expectError(again(id, "x".repeat(2_000_000)), "JF008", "payload");
+  expect(await find(db, id)).toMatchObject({ status: "dead", payload: { to: "alan" } });
+  const [entry] = await db.query(
+    "select meta from jobforge_audit_log where action = 'JOB_RESCHEDULED' order by id desc limit 1",
+  );
+  expect(entry).toMatchObject({ meta: { payload_changed: true } });
 });

@@ -103,8 +103,8 @@ async function insertSettings(db: Sql): Promise<void> {
      select 'tenant', ${tenantSql("n")}, now(), 'operator' from generate_series(5000, 5500) n`,
   );
   await db.query(
-    `insert into jobforge.idle_workers (type, scope, worker_id, since)
-     select 'type.' || n, jobforge.all_tenants(), 'worker ' || n % 20, clock_timestamp()
+    `insert into jobforge.idle_workers (type, scope, worker_id, since, takes)
+     select 'type.' || n, jobforge.all_tenants(), 'worker ' || n % 20, clock_timestamp(), false
      from generate_series(1, 5000) n`,
   );
 }

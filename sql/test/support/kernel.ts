@@ -286,6 +286,7 @@ export async function expectError(
   expect(error.code, error.message).toBe(code);
   const detail = JSON.parse(error.detail ?? "null") as { name?: string; field?: string } | null;
   expect(detail?.name, "DETAIL names the error").toMatch(/^[a-z_]+$/);
+  if (code.startsWith("JF")) expect(error.hint, `HINT of "${error.message}"`).toBeTruthy();
   if (field !== undefined) expect(detail?.field, error.message).toBe(field);
   return { message: error.message, name: detail?.name ?? "", hint: error.hint ?? "", field: detail?.field };
 }

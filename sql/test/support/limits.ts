@@ -1,5 +1,6 @@
 /** Shorthands for limits. */
-import type { Sql } from "./kernel.ts";
+import { type Sql, T } from "./kernel.ts";
+import { maintain } from "./usage.ts";
 
 export type Scope = "type" | "tenant" | "type_tenant" | "key";
 
@@ -55,4 +56,13 @@ export async function setWeight(db: Sql, tenant: string, weight: number): Promis
      on conflict (tenant_id) do update set weight = excluded.weight`,
     [tenant, weight],
   );
+}
+
+/**
+ * Waits until the kernel has counted the tenant T, which has a quota. From then on the kernel only adds up changes. One
+ * call is not enough while any transaction of the server, in whichever database, is older than the quota.
+ */
+export async function quotaCounted(db: Sql): Promise<void> {
+  while (!(await db.value("select counted_at is not null from jobforge.tenants where tenant_id = $1", [T])))
+    await maintain(db);
 }

@@ -9,7 +9,10 @@ export interface Listener {
 }
 
 /** Listens on JobForge's three channels. */
-export async function listen(db: { connect(): Promise<TestConnection> }): Promise<Listener> {
+export async function listen(
+  db: { connect(): Promise<TestConnection> },
+  ...more: readonly string[]
+): Promise<Listener> {
   const [listening, sending] = [await db.connect(), await db.connect()];
   const heard: string[] = [];
   let arrived: (mark: string) => void = () => undefined;
@@ -17,7 +20,7 @@ export async function listen(db: { connect(): Promise<TestConnection> }): Promis
     if (payload.startsWith("mark ")) arrived(payload);
     else heard.push(`${channel}: ${payload}`);
   });
-  for (const channel of ["jobforge_wake", "jobforge_cancel", "jobforge_done"])
+  for (const channel of ["jobforge_wake", "jobforge_cancel", "jobforge_done", ...more])
     await listening.query(`listen ${channel}`);
   let marks = 0;
   return {

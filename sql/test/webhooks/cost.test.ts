@@ -33,6 +33,30 @@ test("an endpoint takes only those successes off the short path that it wants", 
   expect(await eventsOf(db, "mail", { notify: { url: "https://example.com/x" } })).toBe(1);
 });
 
+test("each call that ends jobs looks once, however many it ends", async ({ db }) => {
+  await db.query("set track_functions = 'all'");
+  const looksOf = async (end: () => Promise<unknown>): Promise<number> => {
+    const before = await calls(db, "has_webhooks");
+    await end();
+    return (await calls(db, "has_webhooks")) - before;
+  };
+  const enqueueMany = async (count: number): Promise<void> => {
+    for (let n = 0; n < count; n += 1) await enqueue(db);
+  };
+  await enqueueMany(40);
+  const runs = await claimAll(db, "mail", 40);
+  const results = runs.map(({ id, attempts }, n) => ({
+    ...{ id, attempt: attempts, status: n % 2 === 0 ? "succeeded" : "failed", retry: false },
+  }));
+  const settle = "select jobforge_settle_jobs('w', $1)";
+  expect(await looksOf(() => db.query(settle, [JSON.stringify(results.slice(0, 20))]))).toBe(1);
+  expect(await looksOf(() => db.query(settle, [JSON.stringify(results.slice(20))]))).toBe(1);
+  await enqueueMany(20);
+  const cancel = `select jobforge_cancel_jobs($1, '{"type": "mail"}')`;
+  expect(await looksOf(() => db.query(cancel, [T]))).toBe(1);
+  expect(await db.value("select count(*)::int from jobforge_jobs where finished_at is not null")).toBe(60);
+});
+
 test("a database without endpoints and notices pays one look at each of two empty tables", async ({ db }) => {
   await db.query("select jobforge.has_webhooks()");
   const [row] = await db.query<{ "QUERY PLAN": [{ Plan: Record<string, number> }] }>(

@@ -61,3 +61,20 @@ test("the steps of a workflow tell about their ends", async ({ db }) => {
     "job.failed second",
   ]);
 });
+
+test("a workflow that is canceled tells about the steps that were jobs", async ({ db }) => {
+  await endpoint(db);
+  const { id } = await db.value<{ id: string }>("select jobforge_start_workflow($1, 'flow', $2)", [
+    T,
+    JSON.stringify([
+      { name: "a", type: "first" },
+      { name: "b", type: "second" },
+      { name: "c", type: "third", needs: ["a"] },
+    ]),
+  ]);
+  const run = await claim(db, "first");
+  await db.query("select jobforge_cancel_workflow($1, $2)", [id, T]);
+  await settle(db, run, { status: "succeeded" });
+  const told = (await deliveries(db)).map(({ event }) => `${event.type} ${event.data["type"]}`);
+  expect(told.sort()).toEqual(["job.canceled first", "job.canceled second"]);
+});

@@ -1,7 +1,7 @@
 /** Events: the end of a job and its deliveries are one commit, in every way a job can end. */
 import { describe, expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { claim, deliveries, end, endpoint, enqueue, other, T, types } from "./support/webhooks.ts";
+import { claim, deliveries, end, endpoint, enqueue, other, settle, T, types } from "./support/webhooks.ts";
 
 describe("a job's end", () => {
   test("makes one delivery for each endpoint that wants it, with what it says about the job", async ({
@@ -83,6 +83,58 @@ describe("a job's end", () => {
     await db.query("select jobforge_maintain()");
     const [dead] = await deliveries(db);
     expect(dead?.event).toMatchObject({ type: "job.dead", data: { status: "dead", attempts: 1 } });
+  });
+
+  test("tells about a crash loop, and about a job that is put off until its attempts are used up", async ({
+    db,
+  }) => {
+    await endpoint(db, { events: ["job.*"] });
+    const crashing = await enqueue(db, "crash");
+    for (let loss = 1; loss <= 3; loss += 1) {
+      await claim(db, "crash");
+      await db.travel(`${loss} hours`);
+      await db.query("select jobforge_maintain()");
+    }
+    const waiting = await enqueue(db, "wait", { max_attempts: 2 });
+    await end(db, { status: "deferred", run_at: "2000-01-01T00:00:00Z" }, "wait");
+    await end(db, { status: "deferred", run_at: "2000-01-01T00:00:00Z" }, "wait");
+    expect((await deliveries(db)).map(({ event }) => [event.id, event.type, event.data["reason"]])).toEqual([
+      [`${crashing}-1`, "job.attempt_failed", null],
+      [`${crashing}-2`, "job.attempt_failed", null],
+      [`${crashing}-3`, "job.dead", "crashed"],
+      [`${waiting}-2`, "job.dead", "exhausted"],
+    ]);
+  });
+
+  test("is canceled, whatever its run reports after the request", async ({ db }) => {
+    await endpoint(db, { events: ["job.*"] });
+    for (const status of ["succeeded", "failed", "deferred", "released"]) {
+      const job = await enqueue(db);
+      const run = await claim(db);
+      await db.query("select jobforge_cancel_job($1, $2)", [job, T]);
+      await settle(db, run, { status });
+    }
+    const lost = await enqueue(db);
+    await claim(db);
+    await db.query("select jobforge_cancel_job($1, $2)", [lost, T]);
+    await db.travel("1 hour");
+    await db.query("select jobforge_maintain()");
+    expect(await types(db)).toEqual(Array(5).fill("job.canceled"));
+  });
+
+  test("does not happen when it is put off, handed back or rescheduled, so nothing is sent", async ({
+    db,
+  }) => {
+    await endpoint(db, { events: ["*"] });
+    const job = await enqueue(db);
+    await end(db, { status: "deferred", run_at: "2000-01-01T00:00:00Z" });
+    await end(db, { status: "deferred", run_at: "2000-01-01T00:00:00Z", counts: false });
+    await end(db, { status: "released" });
+    await db.query("select jobforge_reschedule_job($1, $2)", [job, T]);
+    await settle(db, { id: job, attempts: 1 }, { status: "succeeded" });
+    expect(await types(db)).toEqual([]);
+    await end(db, { status: "succeeded" });
+    expect((await deliveries(db)).map(({ event }) => event.id)).toEqual([`${job}-4`]);
   });
 
   test("tells about runs of schedules and of types without history", async ({ db }) => {

@@ -102,3 +102,19 @@ test("a notice is deleted with its job", async ({ db }) => {
   await db.query(`select jobforge_purge_jobs($1, '{"type": "mail"}')`, [T]);
   expect(await db.value("select count(*)::int from jobforge.job_notices where job_id = $1", [job])).toBe(0);
 });
+
+test("maintenance gives deliveries the preset, and a policy that exists stays", async ({ db }) => {
+  const policy = (): Promise<object> => db.value("select jobforge_get_policy($1)", [deliver]);
+  const maintain = (): Promise<unknown> => db.query("select jobforge_maintain()");
+  await maintain();
+  expect(await policy()).toMatchObject({ type: "*" });
+  await enqueue(db, "mail", { notify: { url: "https://example.com/done" } });
+  await db.travel("1 hour");
+  await maintain();
+  expect(await policy()).toMatchObject({ type: deliver, base_ms: 5000, factor: 5, max_attempts: 12 });
+  await db.query("select jobforge_set_policy($1, $2)", [deliver, { base_ms: 7 }]);
+  await endpoint(db);
+  await db.travel("2 hours");
+  await maintain();
+  expect(await policy()).toMatchObject({ base_ms: 7, by_hand: ["base_ms"] });
+});

@@ -89,6 +89,20 @@ test("a bad end of an added step is a bad end for what needs the run", async ({ 
   expect((await workflowOf(db, flow.id)).status).toBe("failed");
 });
 
+test("steps that an optional step adds are as optional as the step", async ({ db }) => {
+  const flow = await start(db, [step("engine", [], { optional: true }), step("report")]);
+  const [engine] = (await claimSteps(db)).filter(({ path }) => path === "engine");
+  if (engine === undefined) return expect.fail("no step is due");
+  await add(db, flow.id, [step("x")], engine);
+  await complete(db, engine.id);
+  await drain(db, () => refuse);
+  await db.query(
+    "select jobforge_complete_job(id, 'w1', 'succeeded') from jobforge_jobs where status = 'running'",
+  );
+  expect(await statusesOf(db, flow.id)).toMatchObject({ "engine+": "failed", report: "succeeded" });
+  expect((await workflowOf(db, flow.id)).status).toBe("succeeded");
+});
+
 test("only the workflow waits for detached steps", async ({ db }) => {
   const flow = await start(db, [step("engine"), step("report", ["engine"])]);
   const engine = await claimOne(db);

@@ -1,6 +1,7 @@
 /** Steps in the code of a handler are saved, and a run waits without a worker and at the cost of no attempt. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
+import { maintain } from "../support/archive.ts";
 import {
   claim,
   claimIds,
@@ -11,8 +12,10 @@ import {
   type Job,
   type Sql,
   T,
+  U,
 } from "../support/kernel.ts";
 import { settle } from "../support/settle.ts";
+import { boundLogin } from "../support/tenants.ts";
 import { claimSteps, drain, refuse, start, statusesOf, step, workflowOf } from "../support/workflows.ts";
 
 type Json = Record<string, unknown>;
@@ -92,24 +95,41 @@ test("a run that saves something new renews the budget of its job", async ({ db 
   expect(await db.value("select status from jobforge_jobs")).toBe("dead");
 });
 
+test("a run whose lease was lost saves nothing, and three losses in a row end its job all the same", async ({
+  db,
+}) => {
+  let job = await begin(db);
+  for (let losses = 1; losses <= 3; losses += 1) {
+    await save(db, job, [{ name: `s${losses}`, value: losses }]);
+    await db.travel(`${losses} hours`);
+    await maintain(db);
+    await expectError(save(db, job, [{ name: "late", value: 1 }]), "JF003");
+    if (losses < 3) job = await next(db);
+  }
+  expect(await db.query("select status, reason, attempts from jobforge_jobs")).toEqual([
+    { status: "dead", reason: "crashed", attempts: 3 },
+  ]);
+  expect(await db.value("select count(*)::int from jobforge_checkpoints")).toBe(3);
+});
+
 test("a sleep costs no attempt, and its end is kept", async ({ db }) => {
+  const sleeps = 10;
   let job = await begin(db, { max_attempts: 1 });
-  for (let n = 1; n <= 3; n++) {
+  for (let n = 1; n <= sleeps; n++) {
     const until = await db.value<string>("select jobforge.now() + interval '1 minute'");
     await suspend(db, job, { name: `sleep#${n}`, until });
     expect(await claimIds(db)).toEqual([]);
+    expect(await db.value("select count(*)::int from jobforge.runs")).toBe(0);
     await db.travel(`${n * 2} minutes`);
     job = await next(db);
   }
-  expect(job.attempts).toBe(4);
-  expect((await load(db, job)).steps.map((each) => [each["kind"], each["done"]])).toEqual([
-    ["sleep", true],
-    ["sleep", true],
-    ["sleep", true],
-  ]);
+  expect(job.attempts).toBe(sleeps + 1);
+  expect((await load(db, job)).steps.map((each) => [each["kind"], each["done"]])).toEqual(
+    Array.from({ length: sleeps }, () => ["sleep", true]),
+  );
   await complete(db, job.id);
   expect(await db.query("select status, uncounted from jobforge_jobs")).toEqual([
-    { status: "succeeded", uncounted: 3 },
+    { status: "succeeded", uncounted: sleeps },
   ]);
 });
 
@@ -190,6 +210,26 @@ test("a parent waits for its children without a worker, and reads their results 
     { index: 2, status: "succeeded", result: { of: running[2]?.id } },
   ]);
   await complete(db, again.id);
+});
+
+test("views show a tenant the checkpoints and signals of its own jobs", async ({ db }) => {
+  const job = await begin(db);
+  await save(db, job, [{ name: "charge", value: { id: 7 } }]);
+  await suspend(db, job, { name: "reply", signals: ["confirmed"] });
+  await signal(db, job.id, "confirmed", { by: "ada" });
+  const own = await boundLogin(db, T, "jobforge_tenant");
+  const other = await boundLogin(db, U, "jobforge_tenant");
+  const checkpoints = "select name, kind, value, signals, done from jobforge_checkpoints order by name";
+  expect(await own.query(checkpoints)).toEqual([
+    { name: "charge", kind: "step", value: { id: 7 }, signals: null, done: true },
+    { name: "reply", kind: "wait", value: null, signals: ["confirmed"], done: false },
+  ]);
+  const signals = "select target_id, name, payload, taken_by from jobforge_signals";
+  expect(await own.query(signals)).toEqual([
+    { target_id: job.id, name: "confirmed", payload: { by: "ada" }, taken_by: null },
+  ]);
+  expect(await other.query(checkpoints)).toEqual([]);
+  expect(await other.query(signals)).toEqual([]);
 });
 
 test("no children are no wait", async ({ db }) => {

@@ -1,7 +1,7 @@
 /** Steps start when their needs have ended, and get what these returned. */
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
-import { claimIds, codeOf, complete, connections, expectError, T, U } from "../support/kernel.ts";
+import { claimIds, codeOf, complete, connections, enqueue, expectError, T, U } from "../support/kernel.ts";
 import { claimAll, settle, success } from "../support/settle.ts";
 import {
   claimSteps,
@@ -45,14 +45,18 @@ test("the call that settles a step claims the next one", async ({ db }) => {
 test("a diamond whose middle steps are settled at the same moment runs its end once, never before both", async ({
   db,
 }) => {
+  const diamonds = 200;
   const [one, two] = await connections(db, 2);
   const flows = [];
-  for (let i = 0; i < 25; i++)
+  for (let i = 0; i < diamonds; i++)
     flows.push(await start(db, [step("a"), step("b", ["a"]), step("c", ["a"]), step("d", ["b", "c"])]));
-  await settle(
-    db,
-    (await claimAll(db)).map((id) => success(id)),
-  );
+  for (let claimed = 0; claimed < diamonds; claimed += 100) {
+    const firsts = await claimAll(db);
+    await settle(
+      db,
+      firsts.map((id) => success(id)),
+    );
+  }
   for (const flow of flows) {
     const [b, c] = await claimSteps(db, "w1", 2);
     const order = await Promise.all([
@@ -63,7 +67,7 @@ test("a diamond whose middle steps are settled at the same moment runs its end o
     expect(flow.id).not.toBe("");
   }
   const ran = await drain(db);
-  expect(ran).toEqual(Array.from({ length: 25 }, () => "d"));
+  expect(ran).toEqual(Array.from({ length: diamonds }, () => "d"));
   for (const flow of flows) expect((await workflowOf(db, flow.id)).status).toBe("succeeded");
 });
 
@@ -78,7 +82,7 @@ test("a start that is rolled back leaves nothing", async ({ db }) => {
 });
 
 test("parallel starts with one idempotency key make one workflow", async ({ db }) => {
-  const clients = await connections(db, 8);
+  const clients = await connections(db, 20);
   const options = { idempotency_key: "k" };
   const flows = await Promise.all(
     clients.map(async (client) => await start(client, [step("a")], { options })),
@@ -130,6 +134,10 @@ test("references give a step its input and the results of others; a missing path
     none: null,
     same: { $result: "first" },
   });
+  // The type knows nothing of workflows, and runs by itself with the payload that it is given.
+  const alone = await enqueue(db, { payload: { path: "/tmp/2" } });
+  const [job] = await claimSteps(db);
+  expect(job).toMatchObject({ id: alone.id, payload: { path: "/tmp/2" } });
 });
 
 test("the jobs of a step have its subject and tags, or those of the workflow, and its priority and delay", async ({

@@ -2,6 +2,7 @@
 import { expect } from "vitest";
 import { test } from "../../../test/database.ts";
 import { claimIds, complete, expectError, type Sql, T, U } from "../support/kernel.ts";
+import { settle } from "../support/settle.ts";
 import {
   claimSteps,
   drain,
@@ -9,6 +10,7 @@ import {
   start,
   statusesOf,
   step,
+  stepsOf,
   succeed,
   workflowOf,
 } from "../support/workflows.ts";
@@ -44,6 +46,12 @@ test("a bad end cancels what needs it at every depth, and other branches finish"
     other: "succeeded",
   });
   expect(await workflowOf(db, flow.id)).toMatchObject({ status: "failed", failed: [{ step: "a" }] });
+  expect((await stepsOf(db, flow.id)).map(({ reason }) => reason)).toEqual([
+    "refused",
+    "need_failed",
+    "need_failed",
+    "done",
+  ]);
   expect(
     await db.value("select count(*)::int from jobforge_audit_log where action = 'WORKFLOW_FAILED'"),
   ).toBe(1);
@@ -56,14 +64,61 @@ test("run goes on after a bad end, compensate runs only then, and optional steps
     step("a", [], { optional: true }),
     step("on", [{ step: "a", policy: "run" }]),
     step("undo", [{ step: "a", policy: "compensate" }]),
+    step("after", ["undo"]),
   ];
   const bad = await start(db, steps);
-  expect((await drain(db, failing("a"))).sort()).toEqual(["a", "on", "undo"]);
+  expect((await drain(db, failing("a"))).sort()).toEqual(["a", "after", "on", "undo"]);
   expect((await workflowOf(db, bad.id)).status).toBe("succeeded");
   const good = await start(db, steps);
   await drain(db);
-  expect(await statusesOf(db, good.id)).toEqual({ a: "succeeded", on: "succeeded", undo: "skipped" });
+  expect(await statusesOf(db, good.id)).toEqual({
+    a: "succeeded",
+    on: "succeeded",
+    undo: "skipped",
+    after: "skipped",
+  });
   expect((await workflowOf(db, good.id)).status).toBe("succeeded");
+});
+
+test("a step that runs after a failure reads how its need ended", async ({ db }) => {
+  await start(db, [step("a", [], { optional: true }), step("on", [{ step: "a", policy: "run" }])]);
+  const [a] = await claimSteps(db);
+  await settle(db, [{ id: a?.id, attempt: 1, ...refuse }]);
+  const [on] = await claimSteps(db);
+  expect(
+    await db.value("select jobforge_read_results($1, 'w1', 'a') -> 'items' -> 0", [on?.id]),
+  ).toMatchObject({
+    status: "failed",
+    result: null,
+    error: { message: "refused" },
+  });
+});
+
+test("a step whose job is canceled or expires has ended badly", async ({ db }) => {
+  const flow = await start(db, [
+    step("a"),
+    step("b", [], { expires_at: new Date(Date.now() + 60_000).toISOString(), delay_ms: 30_000 }),
+    step("after-a", ["a"]),
+    step("after-b", ["b"]),
+    step("anyway", [
+      { step: "a", policy: "run" },
+      { step: "b", policy: "compensate" },
+    ]),
+  ]);
+  await db.query("select jobforge_cancel_job($1, $2)", [flow.steps["a"], T]);
+  await db.travel("2 minutes");
+  expect(await drain(db)).toEqual(["anyway"]);
+  const ends = (await stepsOf(db, flow.id)).map(
+    ({ path, status, reason }) => `${path}: ${status}, ${reason}`,
+  );
+  expect(ends.sort()).toEqual([
+    "a: canceled, canceled",
+    "after-a: canceled, need_failed",
+    "after-b: canceled, need_failed",
+    "anyway: succeeded, done",
+    "b: canceled, expired",
+  ]);
+  expect((await workflowOf(db, flow.id)).status).toBe("failed");
 });
 
 test("a map over a result runs one job for each item, and its result has their order", async ({ db }) => {
@@ -92,10 +147,22 @@ test("an empty map succeeds at once, a map over no list fails, and a large one i
   const empty = await start(db, [step("each", [], { map: { over: [] } }), step("after", ["each"])]);
   expect(await drain(db)).toEqual(["after"]);
   expect((await workflowOf(db, empty.id)).status).toBe("succeeded");
-  const wrong = await start(db, [step("each", [], { map: { over: { $input: "list" } } })], {
-    input: { list: 7 },
+  const wrong = await start(
+    db,
+    [
+      step("each", [], { map: { over: { $input: "list" } } }),
+      step("after", ["each"]),
+      step("undo", [{ step: "each", policy: "compensate" }]),
+    ],
+    { input: { list: 7 } },
+  );
+  expect(await drain(db)).toEqual(["undo"]);
+  const error = { message: "The map needs an array and got a value of the kind number" };
+  expect(await workflowOf(db, wrong.id)).toMatchObject({
+    status: "failed",
+    failed: [{ reason: "no_list", error }],
+    counts: { canceled: 1 },
   });
-  expect(await workflowOf(db, wrong.id)).toMatchObject({ status: "failed", failed: [{ reason: "no_list" }] });
   const large = await start(db, [
     step("each", [], { map: { over: Array.from({ length: 1200 }, (_, i) => i) } }),
   ]);
@@ -147,6 +214,8 @@ test("a signal that does not come in time fails its step, or lets it continue", 
   const wait = (on_timeout: string) => [{ name: "ok", signal: { timeout_ms: 60_000, on_timeout } }];
   const fails = await start(db, wait("fail"));
   const goes = await start(db, wait("continue"));
+  const empty = await start(db, wait("continue"));
+  await signal(db, empty.id, "ok");
   expect(await claimIds(db)).toEqual([]);
   expect((await workflowOf(db, fails.id)).status).toBe("running");
   await db.travel("2 minutes");
@@ -156,6 +225,7 @@ test("a signal that does not come in time fails its step, or lets it continue", 
     failed: [{ reason: "timed_out" }],
   });
   expect(await workflowOf(db, goes.id)).toMatchObject({ status: "succeeded", output: { timed_out: true } });
+  expect(await workflowOf(db, empty.id)).toMatchObject({ status: "succeeded", output: null });
 });
 
 test("a cancel ends what is queued, asks what runs, and starts cleanup steps only", async ({ db }) => {
@@ -176,6 +246,21 @@ test("a cancel ends what is queued, asks what runs, and starts cleanup steps onl
   expect(await drain(db)).toEqual(["tidy"]);
   expect(await statusesOf(db, flow.id)).toEqual({ runs: "canceled", next: "canceled", tidy: "succeeded" });
   expect(await workflowOf(db, flow.id)).toMatchObject({ status: "canceled", reason: "canceled" });
+});
+
+test("a cancel reaches every queued step, however many rounds it takes", async ({ db }) => {
+  const flow = await start(
+    db,
+    Array.from({ length: 2500 }, (_, n) => step(`s${n}`)),
+  );
+  expect(await cancel(db, flow.id)).toMatchObject({ status: "running", canceled: 1000 });
+  // As after the thirty rounds that a workflow of thirty thousand queued steps takes.
+  await db.query("update jobforge.wakeups set tries = 30 where what = 'stop'");
+  for (let round = 1; round <= 2; round += 1) {
+    await db.travel(`${round} seconds`);
+    await db.query("select jobforge_maintain()");
+  }
+  expect(await workflowOf(db, flow.id)).toMatchObject({ status: "canceled", counts: { canceled: 2500 } });
 });
 
 test("a deadline and on_failure cancel stop the rest", async ({ db }) => {

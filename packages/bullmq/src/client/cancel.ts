@@ -1,6 +1,6 @@
 /** Cancels jobs in Redis. */
 import { type CancelResult, type Job, NotCancelableError } from "@jobforge/sdk-ts";
-import { documentText, type JobDocument } from "../document.ts";
+import { documentText, type StoredDocument } from "../document.ts";
 import type { Queues } from "../queues.ts";
 import { askToCancel, changeData } from "../scripts.ts";
 
@@ -11,7 +11,7 @@ export async function cancelJob(queues: Queues, type: string, job: Job): Promise
   for (;;) {
     const from = await queues.client.hget(queue.jobKey(id), "data");
     if (from === null) throw new NotCancelableError();
-    const { payload, ...facts } = JSON.parse(from) as JobDocument;
+    const { payload, ...facts } = JSON.parse(from) as StoredDocument;
     if (facts.canceled) throw new NotCancelableError();
     const to = documentText({ ...facts, canceled: true }, JSON.stringify(payload));
     const change = await changeData(queues.client, queue, id, { from, to });

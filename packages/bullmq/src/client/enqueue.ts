@@ -1,7 +1,8 @@
 /** Adds jobs to Redis, and says what became of each: created, existing or replaced. */
 import type { EnqueueOutcome } from "@jobforge/sdk-ts";
-import { documentText, type JobDocument, type NewBullJob, toBullPriority, toStored } from "../document.ts";
+import { documentText, type NewBullJob, type StoredDocument, toBullPriority, toStored } from "../document.ts";
 import { movedKey } from "../layout.ts";
+import { addAll, mostPerScript } from "../many.ts";
 import type { BullQueue, Queues } from "../queues.ts";
 import { changeData } from "../scripts.ts";
 
@@ -10,57 +11,83 @@ export interface Added {
   readonly outcome: EnqueueOutcome;
 }
 
-/** How many jobs one pipeline adds. */
-const batchSize = 1000;
 /** How often a change is tried again because another caller has changed the same job. */
 const mostTries = 10;
 
-/** Adds jobs, in order. Jobs of one queue share a pipeline. */
+/** Adds jobs. Those of one queue keep their order, and share calls. */
 export async function addJobs(queues: Queues, jobs: readonly NewBullJob[]): Promise<Added[]> {
   const added: Added[] = new Array(jobs.length);
+  const moved = await movedJobs(queues, jobs);
   const byQueue = new Map<BullQueue, number[]>();
   for (const [place, { type, tenantId }] of jobs.entries()) {
-    const queue = queues.of(type, tenantId);
-    byQueue.set(queue, [...(byQueue.get(queue) ?? []), place]);
-  }
-  await Promise.all(
-    jobs.map(async (job, place) => {
-      const id = await movedJob(queues, job);
-      if (id !== undefined) added[place] = { id, outcome: "existing" };
-    }),
-  );
-  for (const [queue, every] of byQueue) {
-    const places = every.filter((place) => added[place] === undefined);
-    for (let from = 0; from < places.length; from += batchSize) {
-      const some = places.slice(from, from + batchSize);
-      const batch = some.map((place) => jobs[place]).filter((job) => job !== undefined);
-      const ids = await queue.store.addJobs(batch.map((job) => ({ job: toStored(job), jobId: job.id })));
-      const outcomes = await Promise.all(
-        batch.map((job, index) => outcomeOf(queues, queue, job, String(ids[index]))),
-      );
-      for (const [index, place] of some.entries()) {
-        const one = outcomes[index];
-        if (one !== undefined) added[place] = one;
-      }
+    const id = moved.get(place);
+    if (id !== undefined) {
+      added[place] = { id, outcome: "existing" };
+      continue;
     }
+    const queue = queues.of(type, tenantId);
+    const places = byQueue.get(queue);
+    if (places === undefined) byQueue.set(queue, [place]);
+    else places.push(place);
   }
+  await Promise.all([...byQueue].map(([queue, places]) => addTo(queues, queue, jobs, places, added)));
   return added;
 }
 
-/** The id of a job that has the same idempotency key and was moved to Redis. */
-async function movedJob(queues: Queues, job: NewBullJob): Promise<string | undefined> {
-  if (job.idempotencyKey === undefined) return undefined;
-  const queue = queues.of(job.type, job.tenantId);
-  const id = await queues.client.get(movedKey(queue, job.id));
-  return id === null || (await queues.client.exists(queue.jobKey(id))) === 0 ? undefined : id;
+/** Adds the jobs of a queue. */
+async function addTo(
+  queues: Queues,
+  queue: BullQueue,
+  jobs: readonly NewBullJob[],
+  places: readonly number[],
+  added: Added[],
+): Promise<void> {
+  const batch = places.map((place) => jobs[place]).filter((job) => job !== undefined);
+  const additions = batch.map((job) => ({ stored: toStored(job), id: job.id }));
+  // Small calls of one tick share a call to Redis. They do not wait for a large one.
+  const ids =
+    batch.length < mostPerScript
+      ? await Promise.all(additions.map((addition) => queue.add(addition)))
+      : await addAll(queues.client, queue.store, additions);
+  const unclear: Promise<void>[] = [];
+  for (const [index, job] of batch.entries()) {
+    const place = places[index] ?? 0;
+    const id = ids[index] ?? job.id;
+    if (id === job.id && job.idempotencyKey === undefined) added[place] = { id, outcome: "created" };
+    else
+      unclear.push(
+        outcomeOf(queues, queue, job, id).then((outcome) => {
+          added[place] = { id, outcome };
+        }),
+      );
+  }
+  await Promise.all(unclear);
 }
 
-async function outcomeOf(queues: Queues, queue: BullQueue, job: NewBullJob, id: string): Promise<Added> {
-  if (id !== job.id) return { id, outcome: await merge(queues, queue, job, id) };
-  if (job.idempotencyKey === undefined) return { id, outcome: "created" };
+/** The jobs whose idempotency key a job has that was moved to Redis: its id, by their place. */
+async function movedJobs(queues: Queues, jobs: readonly NewBullJob[]): Promise<Map<number, string>> {
+  const moved = new Map<number, string>();
+  const keyed = [...jobs.entries()].filter(([, { idempotencyKey }]) => idempotencyKey !== undefined);
+  await Promise.all(
+    keyed.map(async ([place, job]) => {
+      const queue = queues.of(job.type, job.tenantId);
+      const id = await queues.client.get(movedKey(queue, job.id));
+      if (id !== null && (await queues.client.exists(queue.jobKey(id))) > 0) moved.set(place, id);
+    }),
+  );
+  return moved;
+}
+
+async function outcomeOf(
+  queues: Queues,
+  queue: BullQueue,
+  job: NewBullJob,
+  id: string,
+): Promise<EnqueueOutcome> {
+  if (id !== job.id) return await merge(queues, queue, job, id);
   // Several calls share this id. The stored document shows whether this call has created the job.
   const stored = await queues.client.hget(queue.jobKey(id), "data");
-  return { id, outcome: stored === job.data ? "created" : "existing" };
+  return stored === job.data ? "created" : "existing";
 }
 
 /** A live job has the same dedupe key. Its payload, priority and tags are replaced, unless it runs. */
@@ -69,7 +96,7 @@ async function merge(queues: Queues, queue: BullQueue, job: NewBullJob, id: stri
   for (let tries = 0; tries < mostTries; tries += 1) {
     const from = await queues.client.hget(queue.jobKey(id), "data");
     if (from === null) return "existing";
-    const change = await changeData(queues.client, queue, id, { from, to: merged(from, job.data) });
+    const change = await changeData(queues.client, queue, id, { from, to: merged(from, job) });
     if (change === "not waiting") return "existing";
     if (change === "conflict") continue;
     // It may have started since. Then its priority no longer matters.
@@ -80,9 +107,9 @@ async function merge(queues: Queues, queue: BullQueue, job: NewBullJob, id: stri
 }
 
 /** The older document with the payload, the priority and the tags of the newer one. */
-function merged(older: string, newer: string): string {
-  const { payload, priority, tags } = JSON.parse(newer) as JobDocument;
-  const { payload: _, tags: __, ...facts } = JSON.parse(older) as JobDocument;
+function merged(older: string, { data, priority }: NewBullJob): string {
+  const { payload, tags } = JSON.parse(data) as StoredDocument;
+  const { payload: _, tags: __, ...facts } = JSON.parse(older) as StoredDocument;
   return documentText(
     { ...facts, priority, ...(tags === undefined ? {} : { tags }) },
     JSON.stringify(payload),

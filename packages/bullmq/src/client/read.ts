@@ -64,8 +64,10 @@ function toJob(type: string, id: string, stored: StoredJob, facts: Facts): Job {
   const document = readDocument(stored);
   const { attempts, counted } = countsOf(stored, document.earlier, record);
   const isRunning = status === "running";
-  const error = failureOf(record);
-  const startedAt = dateOf(stored.processedOn);
+  // A success clears the error of the runs before it.
+  const error = status === "succeeded" ? undefined : failureOf(record);
+  // A job that ended without any run was claimed for that.
+  const startedAt = attempts === 0 ? undefined : dateOf(stored.processedOn);
   const createdAt = new Date(document.createdAt ?? stored.timestamp);
   return {
     id,

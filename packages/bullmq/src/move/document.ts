@@ -1,8 +1,9 @@
 /** A job on its way between the two stores. The field names are those of `jobforge_move_jobs`. */
-import type { EarlierRuns, JobDocument } from "../document.ts";
+import type { EarlierRuns, JobDocument, StoredDocument } from "../document.ts";
 import { documentText, toBullPriority } from "../document.ts";
 import type { StoredJob } from "../queues.ts";
-import { countsOf, type RunRecord } from "../record.ts";
+import { countsOf, lossesInARow, type RunRecord } from "../record.ts";
+import { recordField } from "../scripts.ts";
 
 export interface MovedJob {
   readonly id: string;
@@ -13,6 +14,8 @@ export interface MovedJob {
   readonly attempts: number;
   readonly uncounted: number;
   readonly failures: number;
+  /** Lost runs in a row. */
+  readonly losses?: number | undefined;
   readonly max_attempts: number;
   readonly run_at: string;
   readonly created_at: string;
@@ -22,8 +25,11 @@ export interface MovedJob {
   readonly subject?: string | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly traceparent?: string | undefined;
+  readonly progress?: unknown;
   readonly error?: unknown;
   readonly cost_cents?: number | undefined;
+  /** Canceled while it waited. */
+  readonly canceled?: true | undefined;
 }
 
 /**
@@ -38,11 +44,9 @@ export function toParked(job: MovedJob): StoredJob {
     attempts: job.attempts,
     counted: job.attempts - job.uncounted,
     failures: job.failures,
+    ...(job.losses ? { losses: job.losses } : {}),
   };
-  const facts: Omit<JobDocument, "payload"> = {
-    tenantId: job.tenant_id,
-    priority: job.priority,
-    enqueue: job.id,
+  const facts: Omit<StoredDocument, "payload"> = {
     createdAt: job.created_at,
     ...(job.attempts === 0 ? {} : { earlier }),
     ...(job.subject === undefined ? {} : { subject: job.subject }),
@@ -56,7 +60,7 @@ export function toParked(job: MovedJob): StoredJob {
     job.dedupe_key === undefined ? undefined : `${job.tenant_id.toLowerCase()}:${job.dedupe_key}`;
   return {
     id: job.id,
-    name: job.type,
+    name: job.tenant_id,
     data: documentText(facts, JSON.stringify(job.payload ?? {})),
     opts: {
       attempts: job.max_attempts,
@@ -66,6 +70,7 @@ export function toParked(job: MovedJob): StoredJob {
     },
     ...(dedupe === undefined ? {} : { deduplicationId: dedupe }),
     timestamp: Date.now(),
+    // BullMQ's word for none.
     progress: 0,
     attemptsMade: 0,
     attemptsStarted: 0,
@@ -75,10 +80,13 @@ export function toParked(job: MovedJob): StoredJob {
   };
 }
 
-/** The error and the cost of the job's runs, as JSON; undefined if it has none. */
-export function recordOf({ error, cost_cents }: MovedJob): string | undefined {
-  if (error === undefined && cost_cents === undefined) return undefined;
-  return JSON.stringify({ error, costCents: cost_cents });
+/** What the job's runs have left: fields of its hash. */
+export function fieldsOf({ error, cost_cents, progress }: MovedJob): Readonly<Record<string, string>> {
+  const hasRecord = error !== undefined || cost_cents !== undefined;
+  return {
+    ...(hasRecord ? { [recordField]: JSON.stringify({ error, costCents: cost_cents }) } : {}),
+    ...(progress === undefined ? {} : { progress: JSON.stringify(progress) }),
+  };
 }
 
 /** The job as Postgres takes it. `dueAt` is when it is due, in milliseconds. */
@@ -99,6 +107,7 @@ export function fromStored(
     attempts,
     uncounted: attempts - counted,
     failures: (document.earlier?.failures ?? 0) + (record.failures ?? 0) + stored.stalledCounter,
+    losses: lossesInARow(stored, document.earlier, record),
     max_attempts: stored.opts.attempts ?? 1,
     run_at: new Date(dueAt).toISOString(),
     created_at: document.createdAt ?? new Date(stored.timestamp).toISOString(),
@@ -108,7 +117,9 @@ export function fromStored(
     subject: document.subject,
     tags: document.tags,
     traceparent: document.traceparent,
+    progress: stored.progress === 0 ? undefined : stored.progress,
     error: record.error,
     cost_cents: record.costCents,
+    canceled: document.canceled,
   };
 }

@@ -13,8 +13,7 @@ import type { Transport } from "@jobforge/sdk-ts";
 import type { BullForge } from "../bull-forge.ts";
 import { idOfKey, movedKey } from "../layout.ts";
 import { type BullQueue, ticksPerMs } from "../queues.ts";
-import { recordField } from "../scripts.ts";
-import { type MovedJob, parkedMs, recordOf, toParked } from "./document.ts";
+import { fieldsOf, type MovedJob, parkedMs, toParked } from "./document.ts";
 import { deleteHidden, hiddenJobs, hideJobs, waitingJobs } from "./hide.ts";
 
 export interface MoveOptions {
@@ -33,22 +32,28 @@ export interface MoveProgress {
 export interface MovePlan {
   /** The jobs that would be moved. */
   readonly jobs: number;
-  /** The queued jobs that stay: runs of schedules, and jobs with a concurrency key. */
+  /** The queued jobs that stay, because only Postgres has what they need. See docs/guides/redis.md. */
   readonly left: number;
 }
 
-type Step = "count" | "take" | "send" | "sent" | "drop" | "receive" | "release";
+type Step = "count" | "begin" | "take" | "send" | "sent" | "drop" | "receive" | "release";
 
 /** The steps of the database. */
 class Database {
   readonly #transport: Transport;
   readonly #types: readonly string[];
   readonly #limit: number;
+  #move: string | undefined;
 
   constructor({ transport }: { readonly transport: Transport }, { types, batchSize = 500 }: MoveOptions) {
     this.#transport = transport;
     this.#types = types;
     this.#limit = batchSize;
+  }
+
+  /** Begins a move. Another one of the same types can then do no further step. */
+  async begin(): Promise<void> {
+    this.#move = await this.step<string>("begin");
   }
 
   async step<T>(step: Step, jobs?: readonly unknown[]): Promise<T> {
@@ -57,6 +62,7 @@ class Database {
       p_types: this.#types,
       p_jobs: jobs,
       p_limit: this.#limit,
+      p_move: this.#move,
     });
   }
 }
@@ -83,6 +89,7 @@ export async function moveToRedis(
 ): Promise<MoveProgress> {
   const database = new Database(postgres, options);
   await forge.ready();
+  await database.begin();
   let moved = 0;
   for (;;) {
     // What an interrupted move has sent comes first.
@@ -109,20 +116,26 @@ export async function moveToPostgres(
 ): Promise<MoveProgress> {
   const database = new Database(postgres, options);
   const { batchSize = 500 } = options;
+  const { client } = forge.connection;
   await forge.ready();
+  await database.begin();
   let moved = 0;
   for (const queue of forge.queues.all(options.types)) {
     for (;;) {
       // What an interrupted move has hidden comes first.
-      let jobs = await hiddenJobs(forge.connection.client, queue, batchSize);
+      let jobs = await hiddenJobs(client, queue, batchSize);
       if (jobs.length === 0) {
         await hideSome(forge, queue, batchSize);
-        jobs = await hiddenJobs(forge.connection.client, queue, batchSize);
+        jobs = await hiddenJobs(client, queue, batchSize);
       }
       if (jobs.length === 0) break;
-      await database.step("receive", jobs);
-      await deleteHidden(forge.connection.client, queue, idsOf(jobs));
-      moved += await database.step<number>("release");
+      await database.step(
+        "receive",
+        jobs.map(({ job }) => job),
+      );
+      const gone = await deleteHidden(client, queue, jobs);
+      // Those that were changed meanwhile are read again.
+      if (gone.length > 0) moved += await database.step<number>("release", gone);
       options.onProgress?.({ moved });
     }
   }
@@ -140,21 +153,36 @@ async function hideSome(forge: BullForge, queue: BullQueue, batchSize: number): 
 async function park(forge: BullForge, job: MovedJob): Promise<void> {
   const queue = forge.queues.of(job.type, job.tenant_id);
   const { store } = queue;
+  const { client } = forge.connection;
   if (job.idempotency_key !== undefined) {
     const key = movedKey(queue, idOfKey(job.tenant_id, job.type, job.idempotency_key));
-    await forge.connection.client.set(key, job.id);
+    await client.set(key, job.id);
   }
-  const added = await store.addJob(toParked(job), job.id);
-  if (String(added) !== job.id) await store.addJob(toParked({ ...job, dedupe_key: undefined }), job.id);
-  const record = recordOf(job);
-  if (record !== undefined) await forge.connection.client.hset(queue.jobKey(job.id), recordField, record);
+  const { id } = job;
+  const added = await queue.add({ stored: toParked(job), id });
+  if (added !== id) await queue.add({ stored: toParked({ ...job, dedupe_key: undefined }), id });
+  const fields = Object.entries(fieldsOf(job)).flat();
+  const keys = [store.toKey("delayed"), queue.jobKey(job.id)];
+  if (fields.length > 0) await client.eval(writeParked, 2, ...keys, job.id, parkedAfter(), ...fields);
+}
+
+/** Writes fields of a job that is parked. A job that runs already has newer ones. */
+const writeParked = `
+local score = redis.call("ZSCORE", KEYS[1], ARGV[1])
+if not score or tonumber(score) / ${ticksPerMs} < tonumber(ARGV[2]) then return 0 end
+for place = 3, #ARGV, 2 do redis.call("HSET", KEYS[2], ARGV[place], ARGV[place + 1]) end
+return 1`;
+
+/** A job that is due later than this, in milliseconds, is parked. */
+function parkedAfter(): number {
+  return Date.now() + parkedMs / 2;
 }
 
 /** Lets a parked job run when it is due. A job that is no longer parked is left as it is. */
 async function unpark(forge: BullForge, job: MovedJob): Promise<void> {
   const { store } = forge.queues.of(job.type, job.tenant_id);
   const score = await forge.connection.client.zscore(store.toKey("delayed"), job.id);
-  const isParked = score !== null && Number(score) / ticksPerMs > Date.now() + parkedMs / 2;
+  const isParked = score !== null && Number(score) / ticksPerMs > parkedAfter();
   if (isParked) await store.changeDelay(job.id, Math.max(0, Date.parse(job.run_at) - Date.now()));
 }
 

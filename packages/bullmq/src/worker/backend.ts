@@ -20,9 +20,9 @@ import {
 import type { BullForge } from "../bull-forge.ts";
 import type { BullQueue } from "../queues.ts";
 import { cancelField, writeField } from "../scripts.ts";
-import { refuseConcurrencyKey, requireSupported } from "../support.ts";
+import { refuseConcurrencyKey, refuseNotify, refuseOffload, requireSupported } from "../support.ts";
 import { childrenOf } from "./children.ts";
-import { type Claimed, Claims, toClaimed } from "./claims.ts";
+import { type Claimed, Claims, type Next, toClaimed } from "./claims.ts";
 import { endRun } from "./endings.ts";
 import { type BullRun, BullRuns } from "./held.ts";
 import { withinTime } from "./time.ts";
@@ -66,7 +66,7 @@ export class BullBackend implements Backend {
     // Calls overlap. Each returns its own claims, because the worker takes one that returns less for the last one.
     const call: Call = { request, claimed: [] };
     try {
-      const settled = await withinTime(settleTimeoutMs, this.#settle(ends, call));
+      const settled = await withinTime(this.#forge.connection, settleTimeoutMs, this.#settle(ends, call));
       return respond(settled, [
         ...(request === undefined ? [] : this.#unreturned.splice(0)),
         ...call.claimed,
@@ -83,6 +83,7 @@ export class BullBackend implements Backend {
     this.#markers?.setIdle(info["idle"] === true);
     const held = (info["held"] as readonly RunKey[]).map((key) => this.#runs.find(key));
     const [lost, cancel] = await withinTime(
+      this.#forge.connection,
       callTimeoutMs,
       this.#beat(held.filter((run) => run !== undefined)),
     );
@@ -100,9 +101,11 @@ export class BullBackend implements Backend {
     return { cancel_requested: written === "canceled" };
   }
 
-  checkChild(job: JobDefinition, { concurrencyKey }: Partial<EnqueueOptions>): void {
+  checkChild(job: JobDefinition, { concurrencyKey, notify, offload }: Partial<EnqueueOptions>): void {
     requireSupported(job);
     refuseConcurrencyKey(concurrencyKey);
+    refuseNotify(notify);
+    refuseOffload(offload);
   }
 
   readonly listen: NonNullable<Backend["listen"]> = async (events) => {
@@ -118,14 +121,24 @@ export class BullBackend implements Backend {
   async #settle(ends: readonly EndedRun[], call: Call): Promise<SettledRun[]> {
     await this.#forge.ready();
     const { request } = call;
+    const isOnlySource = this.#claims.onlySource();
+    const mayFetch = ({ queue }: BullRun): boolean =>
+      (request?.types.includes(queue.type) ?? false) && isOnlySource(queue);
+    const nexts: Next[] = [];
     let left = request?.limit ?? 0;
     const replies = ends.map((end) => {
       const run = end.end && this.#runs.find(end.end);
-      const fetchNext = run !== undefined && left > 0 && this.#mayFetch(run.queue, request);
+      const fetchNext = run !== undefined && left > 0 && mayFetch(run);
       if (fetchNext) left -= 1;
-      return this.#end(end, run, fetchNext ? call : undefined);
+      return this.#end(end, run, fetchNext ? nexts : undefined);
     });
-    const settled = await Promise.all(replies);
+    const ended = await Promise.allSettled(replies);
+    // First what was claimed, also if an end has failed: the worker holds these jobs now.
+    if (nexts.length > 0) this.#keepClaim(call, await this.#claims.accept(nexts));
+    const settled = ended.map((end) => {
+      if (end.status === "rejected") throw end.reason;
+      return end.value;
+    });
     // The end of a run that is retried takes no job along, so the room for it is still there.
     left = (request?.limit ?? 0) - call.claimed.reduce((sum, { runs }) => sum + runs.length, 0);
     if (left > 0 && request !== undefined)
@@ -140,26 +153,21 @@ export class BullBackend implements Backend {
     return kept;
   }
 
-  #mayFetch(queue: BullQueue, request: ClaimRequest | undefined): boolean {
-    return (request?.types.includes(queue.type) ?? false) && this.#claims.isOnlySource(queue);
-  }
-
-  /** Ends a run. The next job of its queue is claimed for the call, if there is one. */
-  async #end(ended: EndedRun, run: BullRun | undefined, next: Call | undefined): Promise<SettledRun> {
+  /** Ends a run. If `nexts` is given, the next job of its queue is taken as well, and added to it. */
+  async #end(ended: EndedRun, run: BullRun | undefined, nexts: Next[] | undefined): Promise<SettledRun> {
     const known = this.#replies.get(ended);
     if (known !== undefined) return known;
     const { end } = ended;
     if (end === undefined || run === undefined) return { outcome: "stale", status: null };
     // Before the end, because a run that is lost in between is repeated and adds the same children again.
-    if (end.status === "succeeded" && end.children !== undefined)
+    if (end.status === "succeeded" && end.children !== undefined && !run.isCanceled)
       await this.#forge.add(childrenOf(run, end.children, this.#definitions));
     const definition = this.#definitions.get(run.queue.type);
     const { client } = this.#forge.connection;
-    const ending = await endRun(client, run, end, { definition, fetchNext: next !== undefined });
+    const ending = await endRun(client, run, end, { definition, fetchNext: nexts !== undefined });
     this.#replies.set(ended, ending.reply);
     this.#runs.delete(run);
-    if (next !== undefined && ending.next !== undefined)
-      this.#keepClaim(next, await this.#claims.accept(run.queue, run.token, ending.next));
+    if (ending.next !== undefined) nexts?.push({ queue: run.queue, token: run.token, reply: ending.next });
     return ending.reply;
   }
 

@@ -1,18 +1,27 @@
 /** Takes jobs from BullMQ's queues: a fair share of each queue that may have some. */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import type { JobDefinition } from "@jobforge/sdk-ts";
 import type { ClaimedJob } from "@jobforge/worker-ts/runtime";
 import type { RedisClient } from "../connection.ts";
 import { readDocument } from "../document.ts";
+import { claimMany, mostPerScript, type NextJob } from "../many.ts";
 import type { BullQueue, StoredJob } from "../queues.ts";
-import { countsOf } from "../record.ts";
-import { finish, type NextJob } from "./endings.ts";
+import { countsOf, lossesInARow } from "../record.ts";
+import { finish } from "./endings.ts";
 import type { BullRun } from "./held.ts";
+import { hasLosses, recordOf } from "./notes.ts";
 
 /** An empty queue is looked at again after this time, even if no notification says that it has a job. */
 const lookAgainMs = 100;
-/** The most jobs that one queue is asked for at the same time. */
-const mostAtOnce = 64;
+/** A job whose workers were lost this often in a row kills its workers. */
+const mostLosses = 3;
+
+/** A job that BullMQ took from the queue of a run, together with the end of that run. */
+export interface Next {
+  readonly queue: BullQueue;
+  readonly token: string;
+  readonly reply: NextJob;
+}
 
 export interface Claimed {
   readonly runs: readonly BullRun[];
@@ -55,6 +64,7 @@ export class Claims {
   readonly #process: string;
   readonly #definitions: ReadonlyMap<string, JobDefinition>;
   readonly #sources: readonly Source[];
+  readonly #byQueue: ReadonlyMap<BullQueue, Source>;
   #tokens = 0;
   #turn = 0;
 
@@ -70,19 +80,21 @@ export class Claims {
     this.#process = `${workerId}:${randomBytes(4).toString("hex")}`;
     this.#definitions = definitions;
     this.#sources = queues.map((queue) => new Source(queue));
+    this.#byQueue = new Map(this.#sources.map((source) => [source.queue, source]));
   }
 
   /** A notification says that the queue has a job. */
   wake(queue: BullQueue): void {
-    this.#sources.find((source) => source.queue === queue)?.wake();
+    this.#byQueue.get(queue)?.wake();
   }
 
   /**
-   * Whether the end of a run of this queue may take the next job along. Not while other queues may have jobs: a queue
-   * with many jobs would keep all slots for itself.
+   * Returns whether the end of a run of a queue may take the next job along. Not while other queues may have jobs: a
+   * queue with many jobs would keep all slots for itself.
    */
-  isOnlySource(queue: BullQueue): boolean {
-    return this.#sources.every((source) => source.queue === queue || !source.mayHaveJobs);
+  onlySource(): (queue: BullQueue) => boolean {
+    const [first, second] = this.#sources.filter(({ mayHaveJobs }) => mayHaveJobs);
+    return (queue) => second === undefined && (first === undefined || first.queue === queue);
   }
 
   /** Claims up to `limit` jobs of the types. */
@@ -90,23 +102,28 @@ export class Claims {
     const open = this.#inTurn().filter(({ queue, mayHaveJobs }) => mayHaveJobs && types.includes(queue.type));
     const found: NextRun[] = [];
     let left = limit;
+    // A queue that has few jobs gets one call.
+    let most = mostPerScript;
     // First a share of each queue, then what is left, from the queues that had all they were asked for.
     for (let round = open; round.length > 0 && left > 0; ) {
       const share = Math.max(1, Math.floor(left / round.length));
       const asked = round.slice(0, left);
-      const taken = await Promise.all(asked.map((source) => this.#take(source, Math.min(share, mostAtOnce))));
+      const taken = await Promise.all(asked.map((source) => this.#take(source, Math.min(share, most))));
       found.push(...taken.flatMap(({ runs }) => runs));
       left = limit - found.length;
+      most = left;
       round = round.filter((_, place) => taken[place]?.isEmpty === false || place >= asked.length);
     }
     return await this.#sort(found);
   }
 
-  /** What BullMQ returned together with the end of a run. */
-  async accept(queue: BullQueue, token: string, next: NextJob): Promise<Claimed> {
-    const source = this.#sources.find((each) => each.queue === queue);
-    const run = source === undefined ? undefined : this.#read(source, next, token);
-    return await this.#sort(run === undefined ? [] : [run]);
+  /** What BullMQ returned together with the ends of runs. */
+  async accept(nexts: readonly Next[]): Promise<Claimed> {
+    const found = nexts.map(({ queue, token, reply }) => {
+      const source = this.#byQueue.get(queue);
+      return source === undefined ? undefined : this.#read(source, reply, token);
+    });
+    return await this.#sort(found.filter((run) => run !== undefined));
   }
 
   /** The sources, beginning with another one each time. */
@@ -119,19 +136,27 @@ export class Claims {
     source: Source,
     jobs: number,
   ): Promise<{ readonly runs: readonly NextRun[]; readonly isEmpty: boolean }> {
-    const replies = await Promise.all(
-      Array.from({ length: jobs }, async () => {
-        this.#tokens += 1;
-        const token = `${this.#process}:${this.#tokens}`;
-        return this.#read(source, await source.queue.store.moveToActive(token, this.#workerId), token);
-      }),
-    );
-    const runs = replies.filter((run) => run !== undefined);
+    const parts: Promise<readonly NextRun[]>[] = [];
+    for (let asked = 0; asked < jobs; asked += mostPerScript)
+      parts.push(this.#takePart(source, Math.min(mostPerScript, jobs - asked)));
+    const runs = (await Promise.all(parts)).flat();
     return { runs, isEmpty: runs.length < jobs };
   }
 
+  async #takePart(source: Source, jobs: number): Promise<readonly NextRun[]> {
+    const { queue } = source;
+    const tokens = Array.from({ length: jobs }, () => {
+      this.#tokens += 1;
+      return `${this.#process}:${this.#tokens}`;
+    });
+    const call = { workerId: this.#workerId, leaseMs: queue.leaseMs, tokens };
+    const replies = await claimMany(this.#client, queue.store, call);
+    const runs = replies.map((reply, place) => this.#read(source, reply, tokens[place] ?? ""));
+    return runs.filter((run) => run !== undefined);
+  }
+
   #read(source: Source, reply: NextJob, token: string): NextRun | undefined {
-    const [stored, id, , nextDueAt] = (reply ?? []) as [StoredJob | null, string, number, number];
+    const [stored, id, , nextDueAt] = reply as [StoredJob | null, string, number, number];
     if (!stored) {
       source.noteEmpty(Number(nextDueAt ?? 0));
       return undefined;
@@ -146,12 +171,27 @@ export class Claims {
     const ending: Promise<unknown>[] = [];
     for (const next of found) {
       const run = toRun(next);
-      const verdict = verdictOn(run);
+      const verdict = verdictOn(run) ?? (hasLosses(run) ? await this.#verdictAfterLoss(run) : undefined);
       if (verdict === undefined) runs.push(run);
       else ending.push(this.#end(run, verdict));
     }
     await Promise.all(ending);
     return { runs, more: ending.length > 0, nextDueAt: this.#nextDueAt() };
+  }
+
+  /** How a job ends that was lost: it was canceled, has no attempt left, or kills its workers. */
+  async #verdictAfterLoss(run: BullRun): Promise<Verdict | undefined> {
+    const { stored, document, counted } = run;
+    const { record, isCanceled } = await recordOf(this.#client, run);
+    if (isCanceled) return { status: "canceled", reason: "canceled", error: leaseLost };
+    const losses = lossesInARow(stored, document.earlier, record);
+    const isExhausted = counted >= (stored.opts.attempts ?? 1);
+    if (!isExhausted && losses < mostLosses) return undefined;
+    return {
+      status: "dead",
+      reason: losses >= mostLosses ? "crashed" : "exhausted",
+      error: leaseLost,
+    };
   }
 
   async #end(run: BullRun, verdict: Verdict): Promise<void> {
@@ -165,6 +205,11 @@ export class Claims {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 }
+
+const leaseLost = {
+  name: "LeaseLost",
+  message: "The lease of the run ran out: its worker died or fell silent",
+};
 
 interface NextRun {
   readonly queue: BullQueue;
@@ -180,24 +225,12 @@ function toRun({ queue, stored, token }: NextRun): BullRun {
 
 type Verdict = Omit<Parameters<typeof finish>[2], "end">;
 
-/** How a job ends that must not run; undefined for all others. */
-function verdictOn({ document, stored, counted }: BullRun): Verdict | undefined {
-  if (document.canceled)
-    return {
-      status: "canceled",
-      reason: "canceled",
-      error: { name: "Canceled", message: "The job was canceled" },
-    };
-  if (document.expiresAt !== undefined && Date.parse(document.expiresAt) <= Date.now())
-    return {
-      status: "canceled",
-      reason: "expired",
-      error: { name: "Expired", message: "The job has expired" },
-    };
-  if (counted >= (stored.opts.attempts ?? 1)) {
-    const message = "The lease of the last attempt ran out: its worker died or fell silent";
-    return { status: "dead", reason: "crashed", error: { name: "LeaseLost", message } };
-  }
+/** How a job ends that was canceled or has expired; undefined for all others. */
+function verdictOn({ document }: BullRun): Verdict | undefined {
+  if (document.canceled) return { status: "canceled", reason: "canceled", error: undefined };
+  const { expiresAt } = document;
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now())
+    return { status: "canceled", reason: "expired", error: undefined };
   return undefined;
 }
 
@@ -214,7 +247,7 @@ export function toClaimed({ queue, stored, document, attempt }: BullRun): Claime
     max_attempts: stored.opts.attempts ?? 1,
     run_at: new Date(stored.timestamp + (stored.opts.delay ?? 0)).toISOString(),
     created_at: createdAt ?? new Date(stored.timestamp).toISOString(),
-    trace_id: randomBytes(16).toString("hex"),
+    trace_id: randomUUID().replaceAll("-", ""),
     ...(subject === undefined ? {} : { subject }),
     ...(tags === undefined ? {} : { tags }),
     ...(traceparent === undefined ? {} : { traceparent }),

@@ -7,23 +7,24 @@ import {
   retryPresets,
   toStorableJson,
 } from "@jobforge/sdk-ts";
-import { Redactor, type RunEnd, type RunError, type SettledRun } from "@jobforge/worker-ts/runtime";
+import type { RunEnd, RunError, SettledRun } from "@jobforge/worker-ts/runtime";
 import type { KeepJobs } from "bullmq";
 import type { RedisClient } from "../connection.ts";
-import { type RunRecord, readRecord } from "../record.ts";
-import { cancelField, recordField, writeField } from "../scripts.ts";
+import { idOfKey, movedKey } from "../layout.ts";
+import type { NextJob } from "../many.ts";
+import type { RunRecord } from "../record.ts";
+import { recordField } from "../scripts.ts";
 import type { BullRun } from "./held.ts";
+import { cost, losses, masked, noteRun, recordOf, recordText } from "./notes.ts";
 
 const daySeconds = 86_400;
 const keepSucceededDays = 1;
 const keepFailedDays = 14;
 
-/** A job that BullMQ took from the queue in the same call, in BullMQ's form. */
-export type NextJob = readonly unknown[] | undefined;
-
 export interface Ended {
   readonly reply: SettledRun;
-  readonly next: NextJob;
+  /** A job that BullMQ took from the queue in the same call. */
+  readonly next: NextJob | undefined;
 }
 
 export interface EndOptions {
@@ -44,7 +45,7 @@ export async function endRun(
   try {
     if (run.isCanceled) return await cancel(client, run, end, options);
     if (end.status === "succeeded") return await succeed(client, run, end, options);
-    if (end.status === "released") return await release(client, run);
+    if (end.status === "released") return await release(client, run, end, options);
     if (end.status === "deferred") return await defer(client, run, end, options);
     return await fail(client, run, end, options);
   } catch (error) {
@@ -62,18 +63,16 @@ async function succeed(
   { definition, fetchNext }: EndOptions,
 ): Promise<Ended> {
   if (end.cost_cents !== undefined) {
-    const record = JSON.stringify({ costCents: end.cost_cents } satisfies RunRecord);
-    if ((await writeField(client, run.queue, run, recordField, record)) === "lost") return stale;
+    // The first run has no cost before it.
+    const before = run.attempt === 1 ? {} : (await recordOf(client, run)).record;
+    if (!(await noteRun(client, run, { ...before, ...cost(run, end, before) }))) return stale;
   }
   const keep = keptAfterSuccess(definition, run);
-  const { result } = await run.queue.store.moveToCompleted(
-    minimal(run),
-    storable(end.result),
-    keep,
-    run.token,
-    fetchNext,
-  );
-  return { reply: { outcome: "ok", status: "succeeded" }, next: result ?? undefined };
+  const { token, queue } = run;
+  const result = storable(end.result);
+  const next = await queue.complete({ job: minimal(run), result, keep, token, fetchNext });
+  if (run.document.idempotencyKey !== undefined) await keepKey(client, run, keep);
+  return { reply: { outcome: "ok", status: "succeeded" }, next };
 }
 
 /** The result as Postgres would store it: characters that it cannot store become U+FFFD. */
@@ -86,11 +85,17 @@ function storable(result: unknown): unknown {
 
 /** A cancel was requested. Any end of the run then ends the job. */
 async function cancel(client: RedisClient, run: BullRun, end: RunEnd, options: EndOptions): Promise<Ended> {
-  const error = end.error ?? { name: "Canceled", message: "The job was canceled" };
+  const { record } = await recordOf(client, run);
+  // A success clears the error, and a run that neither failed nor succeeded leaves it.
+  const error = end.status === "failed" ? end.error : end.status === "succeeded" ? undefined : record.error;
   return await finish(client, run, { status: "canceled", reason: "canceled", error, end }, options);
 }
 
-async function release(client: RedisClient, run: BullRun): Promise<Ended> {
+async function release(client: RedisClient, run: BullRun, end: RunEnd, options: EndOptions): Promise<Ended> {
+  const { record: before, isCanceled } = await recordOf(client, run);
+  if (isCanceled) return await cancel(client, run, end, options);
+  const added = cost(run, end, before);
+  if (added.costCents !== undefined && !(await noteRun(client, run, { ...before, ...added }))) return stale;
   await run.queue.store.moveJobFromActiveToWait(run.id, run.token);
   // BullMQ wakes no worker for it.
   await client.zadd(run.queue.store.toKey("marker"), 0, "0");
@@ -98,12 +103,22 @@ async function release(client: RedisClient, run: BullRun): Promise<Ended> {
 }
 
 async function defer(client: RedisClient, run: BullRun, end: RunEnd, options: EndOptions): Promise<Ended> {
+  const { record: before, isCanceled } = await recordOf(client, run);
+  // A short run that defers again and again may end before any heartbeat reports the cancel.
+  if (isCanceled) return await cancel(client, run, end, options);
   const counts = end.counts !== false;
   if (counts && isLast(run)) {
-    const error = { name: "Deferred", message: "The job was deferred in its last attempt" };
+    const putOff = { name: "Deferred", message: "Put off until the attempts were used up" };
+    const error = end.error ?? before.error ?? putOff;
     return await finish(client, run, { status: "dead", reason: "exhausted", error, end }, options);
   }
-  await delay(run, end.run_at, { skipAttempt: !counts });
+  const news = { ...cost(run, end, before), ...losses(run) };
+  await delay(run, end.run_at, {
+    skipAttempt: !counts,
+    ...(Object.keys(news).length === 0
+      ? {}
+      : { fieldsToUpdate: { [recordField]: recordText({ ...before, ...news }) } }),
+  });
   return { reply: { outcome: "ok", status: "queued" }, next: undefined };
 }
 
@@ -118,9 +133,15 @@ async function fail(client: RedisClient, run: BullRun, end: RunEnd, options: End
   const failed = (before.failures ?? 0) + 1;
   const failures = failed + run.stored.stalledCounter + (run.document.earlier?.failures ?? 0);
   const policy = (options.definition && retryOf(options.definition)) ?? retryPresets.standard;
-  const retryAt = end.retry_at ?? new Date(Date.now() + retryDelayMs(policy, failures)).toISOString();
+  const byPolicy = new Date(Date.now() + retryDelayMs(policy, failures)).toISOString();
+  const retryAt = end.retry_at ?? later(byPolicy, end.not_before);
   const shown = masked(error, options.definition);
-  const record = recordText({ failures: failed, error: shown, ...cost(end, before) });
+  const record = recordText({
+    ...before,
+    ...{ failures: failed, error: shown },
+    ...cost(run, end, before),
+    ...losses(run),
+  });
   await delay(run, retryAt, {
     skipAttempt: false,
     fieldsToUpdate: { failedReason: failureLine(shown), [recordField]: record },
@@ -131,7 +152,8 @@ async function fail(client: RedisClient, run: BullRun, end: RunEnd, options: End
 interface Final {
   readonly status: NonNullable<RunRecord["status"]>;
   readonly reason: NonNullable<RunRecord["reason"]>;
-  readonly error: RunError;
+  /** The job's error from now on. */
+  readonly error: RunError | undefined;
   /** Absent for a job that ends without a run. */
   readonly end?: RunEnd | undefined;
 }
@@ -143,20 +165,31 @@ export async function finish(
   { status, reason, error, end }: Final,
   { definition, fetchNext }: EndOptions,
 ): Promise<Ended> {
-  const { record: before } = await recordOf(client, run);
-  const shown = masked(error, definition);
-  const unstarted = end === undefined ? { unstarted: true as const } : {};
-  const record = recordText({ ...before, status, reason, error: shown, ...cost(end, before), ...unstarted });
+  const { record } = await recordOf(client, run);
+  const { error: earlier, ...before } = record;
+  // A job that ends without a run keeps the error of the last one.
+  const last = error ?? (end === undefined ? earlier : undefined);
+  const shown = last === undefined ? undefined : masked(last, definition);
+  // BullMQ wants a text, also for a job that ends without an error.
+  const line = shown === undefined ? `The job ended as ${reason}` : failureLine(shown);
+  const note = recordText({
+    ...before,
+    ...{ status, reason },
+    ...(shown === undefined ? {} : { error: shown }),
+    ...cost(run, end, before),
+    ...(end === undefined ? { unstarted: true } : {}),
+  });
   const keep: KeepJobs = { age: (definition?.retentionDays ?? keepFailedDays) * daySeconds };
-  const fields = { failedReason: failureLine(shown), [recordField]: record };
+  const fields = { failedReason: line, [recordField]: note };
   const { result } = await run.queue.store.moveToFailed(
     minimal(run),
-    failureLine(shown),
+    line,
     keep,
     run.token,
     fetchNext,
     fields,
   );
+  if (run.document.idempotencyKey !== undefined) await keepKey(client, run, keep);
   return { reply: { outcome: "ok", status }, next: result ?? undefined };
 }
 
@@ -174,37 +207,23 @@ function isLast({ counted, stored }: BullRun): boolean {
   return counted + 1 >= (stored.opts.attempts ?? 1);
 }
 
-async function recordOf(
-  client: RedisClient,
-  { queue, id }: BullRun,
-): Promise<{ readonly record: RunRecord; readonly isCanceled: boolean }> {
-  const [record, canceled] = await client.hmget(queue.jobKey(id), recordField, cancelField);
-  return { record: readRecord(record), isCanceled: canceled !== null && canceled !== undefined };
-}
-
-function recordText(record: RunRecord): string {
-  return JSON.stringify(record);
-}
-
-function cost(end: RunEnd | undefined, before: RunRecord): Pick<RunRecord, "costCents"> {
-  const costCents = end?.cost_cents ?? before.costCents;
-  return costCents === undefined ? {} : { costCents };
-}
-
-/** The error without secrets, as the kernel stores errors. */
-function masked(
-  error: RunError,
-  definition: JobDefinition | undefined,
-): RunError & { readonly attemptedAt: string } {
-  const shown = new Redactor(definition?.redact).fields(error) as unknown as RunError;
-  return { ...shown, attemptedAt: new Date().toISOString() };
-}
-
 /** A type without history forgets a job that succeeds. Its idempotency key is kept for a day, as on Postgres. */
 function keptAfterSuccess(definition: JobDefinition | undefined, { document }: BullRun): boolean | KeepJobs {
   const days = definition?.retentionDays ?? keepSucceededDays;
   if (definition?.keepHistory !== false) return { age: days * daySeconds };
   return document.idempotencyKey === undefined ? true : { age: daySeconds };
+}
+
+/** The key that leads to a moved job is kept as long as the job. */
+async function keepKey(
+  client: RedisClient,
+  { id, queue, document }: BullRun,
+  keep: boolean | KeepJobs,
+): Promise<void> {
+  const { tenantId, idempotencyKey = "" } = document;
+  const ownId = idOfKey(tenantId, queue.type, idempotencyKey);
+  const age = typeof keep === "object" && "age" in keep ? keep.age : undefined;
+  if (ownId !== id && age !== undefined) await client.expire(movedKey(queue, ownId), age);
 }
 
 /** BullMQ reads only these two of a job. */
@@ -235,4 +254,9 @@ async function hasEnded(
   if (started === null) return end.status === "succeeded" && keptAfterSuccess(definition, run) === true;
   const isSame = Number(started) === stored.attemptsStarted && Number(lost ?? 0) === stored.stalledCounter;
   return isSame && (await queue.store.getState(id)) !== "active";
+}
+
+/** The later of two times. */
+function later(time: string, other: string | undefined): string {
+  return other === undefined || Date.parse(other) < Date.parse(time) ? time : other;
 }

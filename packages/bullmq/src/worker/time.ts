@@ -3,12 +3,18 @@
  * trouble and tries again.
  */
 import { ConnectionError, JobForgeError, TimeoutError } from "@jobforge/sdk-ts";
+import type { Connection } from "../connection.ts";
 
 /** The result of a call, or a ConnectionError, which makes the worker try again. */
-export async function withinTime<T>(ms: number, call: Promise<T>): Promise<T> {
+export async function withinTime<T>({ trouble }: Connection, ms: number, call: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new TimeoutError(`Redis did not respond within ${ms} ms`)), ms);
+    timer = setTimeout(() => {
+      const reason = trouble();
+      const tail = reason === undefined ? "" : `: ${reason}`;
+      const hint = "Check the URL, and check that the server is running.";
+      reject(new TimeoutError(`Redis did not respond within ${ms} ms${tail}`, { hint }));
+    }, ms);
   });
   try {
     return await Promise.race([call, late]);
@@ -22,5 +28,9 @@ export async function withinTime<T>(ms: number, call: Promise<T>): Promise<T> {
 export function asConnectionError(error: unknown): Error {
   if (error instanceof JobForgeError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  return new ConnectionError(`Redis: ${message}`, { cause: error });
+  const isLogin = /^(?:WRONGPASS|NOAUTH|NOPERM)/.test(message);
+  return new ConnectionError(`Redis: ${message}`, {
+    cause: error,
+    ...(isLogin ? { hint: "Check the user and the password in the URL, and what the user may do." } : {}),
+  });
 }

@@ -7,12 +7,13 @@ import { requireSupported } from "../support.ts";
 import { BullBackend } from "./backend.ts";
 
 /** The options of `createWorker`, without those that only Postgres has. */
-export type BullWorkerOptions = Omit<WorkerOptions, "tenantId" | "sync" | "appVersion">;
+export type BullWorkerOptions = Omit<WorkerOptions, "tenantId" | "sync" | "appVersion" | "offload">;
 
 const unsupported = {
   tenantId: "a worker on Redis takes the jobs of all tenants",
   sync: "Redis has no policies, and the definitions of the worker decide",
   appVersion: "Redis has no policies, and the definitions of the worker decide",
+  offload: "Redis takes large results, and does not know when an artifact can be deleted",
 } as const;
 
 /** Creates a worker on Redis. It does nothing until it is started. */

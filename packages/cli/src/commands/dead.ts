@@ -100,7 +100,7 @@ function change(
         if (!areRetryable(status))
           throw new UsageError("Only failed and dead jobs can be changed: --status failed or --status dead.");
         const asked = group === undefined ? options : { ...options, errorGroup: group };
-        requireFilter(asked, options.all);
+        requireFilter(asked, options.all, "a group of jobs");
         const filters = filtersOf({ ...asked, status });
         return connected(cli, options, async ({ forge }, output) => {
           if (group !== undefined) await requireGroup(forge, group, options);

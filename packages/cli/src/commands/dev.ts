@@ -8,14 +8,18 @@ import type { Command } from "commander";
 import { withClient } from "../client.ts";
 import { action, addCommand, type Cli, type CommonOptions, outputOf } from "../command.ts";
 import { apiSchema } from "../connection.ts";
+import { keepSelling, openShops } from "../demo/activity.ts";
 import { demoHandlers } from "../demo/handlers.ts";
-import { enqueueMix, jobsOfMix, mixEnded } from "../demo/mix.ts";
+import { enqueueMix, jobsOfMix, type Mix, mixEnded } from "../demo/mix.ts";
+import { openReceivers } from "../demo/receiver.ts";
+import { shopHandlers } from "../demo/shop.ts";
 import { type DevDatabase, openDatabase } from "../dev/database.ts";
 import { type DevServer, startServer } from "../dev/server.ts";
 import { exitCodes, NotFoundError } from "../failures.ts";
-import { loadArtifacts } from "../handlers/artifacts.ts";
+import { defaultStore, loadArtifacts } from "../handlers/artifacts.ts";
 import { loadConnectors } from "../handlers/connectors.ts";
 import { jsonLogger } from "../handlers/log.ts";
+import { loadWebhookSecrets, withMasterKey } from "../handlers/master-keys.ts";
 import { describeEnd, runWatched } from "../handlers/watch.ts";
 import { asTyped } from "../invocation.ts";
 import { jobColumns } from "../jobs/columns.ts";
@@ -60,7 +64,7 @@ export function devCommand(program: Command, cli: Cli): void {
       "the server's port (default: PORT, else 4470, or a free port if 4470 is taken)",
       portOption("--port"),
     )
-    .option("--demo", "run the demo handlers with a few jobs")
+    .option("--demo", "run the demo: a few jobs, and web shops that keep the dashboard busy")
     .option("--allow-remote", "use a database on another machine without asking")
     .action(action(cli, (path: string | undefined, options: DevOptions) => dev(cli, path, options)));
 }
@@ -86,16 +90,19 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
     version,
   });
   const artifacts = await loadArtifacts(cli.process);
+  const env = await withMasterKey(withLoopback(cli.process.env), cwd);
   await using forge = new JobForge({ database: database.url, schema, artifacts });
   if (database.isEmbedded) await keepLogs(forge);
   await using server = await startServer(
     cli.process,
-    { database: database.url, apiSchema: schema, artifacts },
+    {
+      ...{ database: database.url, apiSchema: schema, artifacts },
+      webhookSecrets: await loadWebhookSecrets(env),
+    },
     options.port,
   );
   introduce(cli, database, server, say);
   if (signal.aborted) return exitCodes.ok;
-  const env = withLoopback(cli.process.env);
   sayConnectors(env, say);
   if (options.demo) await runDemo(cli, forge, await loadConnectors(forge, env, cwd), output, signal);
   else if (folder === undefined) {
@@ -108,7 +115,7 @@ async function dev(cli: Cli, path: string | undefined, options: DevOptions): Pro
         ...["worker", folder, "--connectors", "--skip-broken", "--grace", "5s", "--api-schema", schema],
         ...(options.json ? ["--json"] : []),
       ],
-      env: { LOG_STACKS: "1", ...env, DATABASE_URL: database.url },
+      env: { LOG_STACKS: "1", JOBFORGE_ARTIFACTS: defaultStore, ...env, DATABASE_URL: database.url },
       cwd,
       path: folder,
       signal,
@@ -166,7 +173,10 @@ async function handlersFolder(path: string | undefined, cwd: string): Promise<st
   return undefined;
 }
 
-/** Runs the demo: a worker in this process and a mix of jobs. Then shows how the jobs finished. */
+/**
+ * Runs the demo: a worker in this process, a mix of jobs, and web shops that go on until the end. Shows how the jobs of
+ * the mix finished.
+ */
 async function runDemo(
   cli: Cli,
   forge: JobForge,
@@ -174,16 +184,27 @@ async function runDemo(
   output: Output,
   signal: AbortSignal,
 ): Promise<void> {
+  await using receivers = await openReceivers();
   await using worker = demoWorker(cli, forge, connectors, output);
   const mix = await enqueueMix(forge);
   await worker.start();
+  await openShops(forge, receivers);
+  await Promise.all([keepSelling(forge, signal), showMix(cli, forge, mix, output, signal)]);
+}
+
+async function showMix(
+  cli: Cli,
+  forge: JobForge,
+  mix: Mix,
+  output: Output,
+  signal: AbortSignal,
+): Promise<void> {
   await mixEnded(forge, mix, signal);
   if (signal.aborted) return;
   const jobs = await jobsOfMix(forge, mix);
   output.line({ event: "mix", jobs }, `\n${output.table(jobs, jobColumns)}`);
   const next = asTyped("jobforge jobs list", cli.process);
   output.line({ event: "idle" }, `The worker runs until Ctrl-C. In another terminal: ${next}`);
-  await untilAborted(signal);
 }
 
 /** A project without handlers can still enqueue jobs of the connectors. */
@@ -194,18 +215,22 @@ async function runConnectors(
   signal: AbortSignal,
 ): Promise<void> {
   const logger = jsonLogger(cli.process.stderr, cli.process.env, { least: "warn" });
-  await using worker = createWorker(forge, { handlers, graceMs: 5000, logger });
+  await using worker = createWorker(forge, { handlers, graceMs: 5000, logger, offload: true });
   await worker.start();
   await untilAborted(signal);
 }
 
 function demoWorker(cli: Cli, forge: JobForge, connectors: readonly JobHandler[], output: Output): Worker {
   const { style } = output;
-  const ended = (run: RunEnded | RunFailed, mark: string, text: string): void =>
+  const ended = (run: RunEnded | RunFailed, mark: string, text: string): void => {
+    // The runs of the shops never end. The dashboard shows them.
+    if (!demoHandlers.some(({ definition }) => definition.type === run.type)) return;
     output.line({ event: "run", ...run }, `  ${mark} ${run.type} attempt ${run.attempt}: ${text}`);
+  };
   return createWorker(forge, {
-    handlers: [...demoHandlers, ...connectors],
+    handlers: [...demoHandlers, ...shopHandlers, ...connectors],
     graceMs: 5000,
+    offload: true,
     logger: jsonLogger(cli.process.stderr, cli.process.env, { least: "warn", jobs: false }),
     hooks: {
       onSuccess: (run) => ended(run, style("green", "✓"), run.status),

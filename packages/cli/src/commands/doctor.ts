@@ -1,5 +1,5 @@
 /** `jobforge doctor`: finds problems and says how to fix them. */
-import { ForbiddenError, NotInstalledError } from "@jobforge/sdk-ts";
+import { DatabaseError, ForbiddenError, NotInstalledError } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
 import type { Connection } from "../connection.ts";
@@ -92,6 +92,7 @@ async function findingsOf(connection: Connection & Pick<CheckContext, "client">)
       },
     ];
   }
+  findings.push(...brokenFunctions(known));
   for (const check of checks) {
     findings.push({ name: check.name, ...(await check.run({ ...connection, ...known }).catch(failed)) });
   }
@@ -104,18 +105,41 @@ function failed(error: unknown): Omit<Finding, "name"> {
   return { verdict: "problem", message: `The check failed: ${message}`, advice: "See the message." };
 }
 
-/** Reads the health report of the database. Without the right to read it, the other checks still run. */
-async function knownTo({
-  forge,
-}: Connection): Promise<Pick<CheckContext, "health" | "types" | "workers"> | "not installed"> {
+interface Known extends Pick<CheckContext, "health" | "types" | "workers"> {
+  /** What the database said when a function of JobForge failed. */
+  readonly broken: readonly string[];
+}
+
+/** Reads the reports of the database. Without one, because of a right or of an error, the other checks still run. */
+async function knownTo({ forge }: Connection): Promise<Known | "not installed"> {
+  const broken: string[] = [];
+  const read = async <T>(report: () => Promise<T>, none: T): Promise<T> => {
+    try {
+      return await report();
+    } catch (error) {
+      if (!(error instanceof DatabaseError)) throw error;
+      broken.push(error.message);
+      return none;
+    }
+  };
   try {
-    const health = await forge.installation.health();
-    return { health, types: await forge.types.list(), workers: await forge.workers.list() };
+    const health = await read(async () => await forge.installation.health(), undefined);
+    const types = await read(() => forge.types.list(), []);
+    return { health, types, workers: await read(() => forge.workers.list(), []), broken };
   } catch (error) {
-    if (error instanceof ForbiddenError) return { health: undefined, types: [], workers: [] };
+    if (error instanceof ForbiddenError) return { health: undefined, types: [], workers: [], broken };
     if (error instanceof NotInstalledError) return "not installed";
     throw error;
   }
+}
+
+/** Functions that a person has changed may fail. The check of the drift then names them. */
+function brokenFunctions({ broken }: Known): Finding[] {
+  if (broken.length === 0) return [];
+  const message = `Functions of JobForge fail: ${[...new Set(broken)].join("; ")}`;
+  return [
+    { name: "functions", verdict: "problem", message, advice: "Look at the checks migrations and drift." },
+  ];
 }
 
 const marks: Readonly<Record<Verdict, readonly [mark: string, tone: Tone]>> = {

@@ -6,6 +6,9 @@ import {
   defineJob,
   globalTenant,
   type JobForge,
+  type NotifyOptions,
+  type NotifyStatus,
+  notifyStatuses,
   WaitTimeoutError,
 } from "@jobforge/sdk-ts";
 import { type Command, Option } from "commander";
@@ -20,7 +23,17 @@ import {
 } from "../command.ts";
 import { CommandError, exitCodes, UsageError } from "../failures.ts";
 import { readPayload } from "../jobs/payload.ts";
-import { choice, collect, readSpan, readTenant, readTime, span, wholeNumber } from "../output/values.ts";
+import {
+  choice,
+  collect,
+  readSpan,
+  readTenant,
+  readText,
+  readTime,
+  span,
+  wholeNumber,
+} from "../output/values.ts";
+import { isId } from "../webhooks/one.ts";
 
 interface EnqueueOptions extends CommonOptions {
   readonly tenant: string;
@@ -35,6 +48,9 @@ interface EnqueueOptions extends CommonOptions {
   readonly concurrencyKey?: string;
   readonly subject?: string;
   readonly tag?: string[];
+  readonly notify?: string;
+  readonly notifySecret?: string;
+  readonly notifyOn?: string[];
   readonly wait?: number | true;
 }
 
@@ -47,6 +63,7 @@ export function enqueueCommand(program: Command, cli: Cli): void {
         `jobforge enqueue mail.send '{"to": "ada@example.com"}'`,
         "jobforge enqueue report.build @report.json --in 2h --priority 5",
         "jobforge enqueue mail.send '{}' --tenant 11111111-1111-4111-8111-111111111111 --wait",
+        "jobforge enqueue report.build --notify https://example.com/done --notify-on failed,dead",
       ],
     }),
   )
@@ -81,6 +98,9 @@ export function enqueueCommand(program: Command, cli: Cli): void {
     .option("--concurrency-key <key>", "the key by which concurrency limits count it")
     .option("--subject <text>", "what the job is about")
     .option("--tag <tag>", "tags; repeat the option or separate them by commas", collect)
+    .option("--notify <receiver>", "tell this URL or endpoint by a webhook how the job ended", readText)
+    .option("--notify-secret <name>", "the name of the secret that signs webhooks to the URL", readText)
+    .option("--notify-on <status>", `the ends to tell about: ${choice(notifyStatuses)}`, collect)
     .option(
       "--wait [span]",
       "wait until it is finished, up to this time span (default: 60s), and show its result",
@@ -89,6 +109,16 @@ export function enqueueCommand(program: Command, cli: Cli): void {
     .addOption(
       new Option("--timeout <span>").hideHelp().argParser((given) => {
         throw new UsageError(`--timeout is not an option. Pass the time to --wait: --wait ${given}.`);
+      }),
+    )
+    .addOption(
+      new Option("--payload <json>").hideHelp().argParser((given) => {
+        throw new UsageError(`--payload is not an option. Write the payload after the type: '${given}'.`);
+      }),
+    )
+    .addOption(
+      new Option("--delay <span>").hideHelp().argParser((given) => {
+        throw new UsageError(`--delay is not an option. Use --in ${given}.`);
       }),
     )
     .action(
@@ -106,24 +136,38 @@ async function enqueue(
 ): Promise<number> {
   if (options.runAt !== undefined && options.in !== undefined)
     throw new UsageError("Pass either --run-at or --in, not both.");
-  if (options.dedupeKey === undefined && (options.dedupeMode ?? "skip") !== "skip")
+  if (options.dedupeKey === undefined && options.dedupeMode !== undefined)
     throw new UsageError(`--dedupe-mode ${options.dedupeMode} needs --dedupe-key.`);
+  const notify = notifyOf(options);
   const payload = await readPayload(cli, given);
   return await connected(cli, options, async ({ forge }, output) => {
     const definition = defineJob({ type });
-    const runAt = options.in === undefined ? options.runAt : new Date(Date.now() + options.in);
-    const { tenant: tenantId, tag: tags, wait, ...rest } = options;
+    const { tenant: tenantId, runAt, in: delayMs, tag: tags, wait, ...rest } = options;
     const { expiresAt, priority, maxAttempts, idempotencyKey, dedupeKey, dedupeMode } = rest;
     const { concurrencyKey, subject } = rest;
     const job = await forge.enqueue(definition, payload, {
-      ...{ tenantId, runAt, expiresAt, priority, maxAttempts, idempotencyKey, dedupeKey, dedupeMode },
-      ...{ concurrencyKey, subject, tags },
+      ...{ tenantId, runAt, delayMs, expiresAt, priority, maxAttempts, idempotencyKey },
+      ...{ dedupeKey, dedupeMode, concurrencyKey, subject, tags, notify },
     });
     if (wait !== undefined) return await awaitEnd(cli, forge, job, options);
     const { id, outcome } = job;
     output.result({ id, tenantId, type, outcome }, () => `${id} ${output.style("green", outcome)}\n`);
     return exitCodes.ok;
   });
+}
+
+/** Returns whom a webhook tells about the end of the job. The client rejects an unknown status. */
+function notifyOf({ notify, notifySecret, notifyOn }: EnqueueOptions): NotifyOptions | undefined {
+  if (notify === undefined) {
+    if (notifySecret !== undefined || notifyOn !== undefined)
+      throw new UsageError("--notify-secret and --notify-on need --notify.");
+    return undefined;
+  }
+  return {
+    ...(isId(notify) ? { endpointId: notify } : { url: notify }),
+    ...(notifySecret === undefined ? {} : { secret: { $secret: notifySecret } }),
+    ...(notifyOn === undefined ? {} : { on: notifyOn as NotifyStatus[] }),
+  };
 }
 
 /** Waits until the job is finished and prints its result. Exit code 1 if it did not succeed. */

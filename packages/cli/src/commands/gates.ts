@@ -132,7 +132,7 @@ function paused(gates: readonly Gate[]): string {
 
 function scopeOf({ all, type, tenant }: GateOptions): GateScope {
   const given = [all, type, tenant].filter((each) => each !== undefined);
-  if (given.length !== 1) throw new UsageError("Pass exactly one of --all, --type TYPE and --tenant UUID.");
+  if (given.length !== 1) throw new UsageError("Pass exactly one of --all, --type TYPE and --tenant ID.");
   if (type !== undefined) return { type };
   return tenant === undefined ? "all" : { tenantId: tenant };
 }

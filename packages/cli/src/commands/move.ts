@@ -1,9 +1,9 @@
 /** `jobforge move`: moves waiting jobs to Redis and back. */
-import type { MoveOptions, MovePlan } from "@jobforge/bullmq";
+import type { BullForge, MoveOptions, MovePlan } from "@jobforge/bullmq";
 import { InvalidArgumentError } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
-import { exitCodes } from "../failures.ts";
+import { exitCodes, NoRedisError } from "../failures.ts";
 import { collect, wholeNumber } from "../output/values.ts";
 
 interface Options extends CommonOptions {
@@ -22,6 +22,7 @@ export function moveCommand(program: Command, cli: Cli): void {
       details: [
         "Moves every waiting, delayed and retrying job of the types exactly once, with its id, while workers run.",
         "Running jobs finish where they are; run the command again for those that are retried.",
+        "Jobs that need Postgres stay, such as runs of schedules and jobs with a concurrency key.",
         "If it is interrupted, run it again: it goes on where it was. Needs jobforge_operator and @jobforge/bullmq.",
       ].join(" "),
       examples: [
@@ -59,6 +60,7 @@ async function move(cli: Cli, options: Options): Promise<number> {
       ...(prefix === undefined ? {} : { prefix }),
       ...(groups === undefined ? {} : { groups }),
     });
+    await requireRedis(store);
     const plan: MovePlan =
       to === undefined
         ? await bull.planToPostgres(store, { types })
@@ -83,8 +85,32 @@ async function move(cli: Cli, options: Options): Promise<number> {
 }
 
 function describe({ jobs, left }: MovePlan, word: string): string {
-  const stay = left === 0 ? "" : `; ${left} stay: runs of schedules, and jobs with a concurrency key`;
+  const stay = left === 0 ? "" : `; ${left} stay, because only Postgres has what they need`;
   return `${jobs} ${jobs === 1 ? "job" : "jobs"} ${word}${stay}\n`;
+}
+
+const redisTimeoutMs = 10_000;
+
+/** The client waits for Redis for ever, as workers need it. A command says at once that it cannot be reached. */
+async function requireRedis(store: BullForge): Promise<void> {
+  const { client } = store.connection;
+  let fail = (_: Error): void => undefined;
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  client.once("error", fail);
+  const late = new Error(`it did not respond within ${redisTimeoutMs / 1000} seconds`);
+  const timer = setTimeout(() => fail(late), redisTimeoutMs);
+  try {
+    await Promise.race([store.ready(), failed]);
+  } catch (error) {
+    // Redis has responded if it refuses the number of groups.
+    if (error instanceof InvalidArgumentError) throw error;
+    throw new NoRedisError(error, "Check the URL, and check that the server is running.");
+  } finally {
+    clearTimeout(timer);
+    client.off("error", fail);
+  }
 }
 
 /** Loads @jobforge/bullmq, which is installed only by those who use Redis. */
@@ -94,7 +120,7 @@ async function loadBull(): Promise<typeof import("@jobforge/bullmq")> {
   } catch (error) {
     if ((error as { code?: unknown }).code !== "ERR_MODULE_NOT_FOUND") throw error;
     throw new InvalidArgumentError("The package @jobforge/bullmq is not installed", {
-      hint: "Run npm install @jobforge/bullmq.",
+      hint: "Install it in this project, with bullmq and ioredis.",
     });
   }
 }

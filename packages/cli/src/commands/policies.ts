@@ -57,9 +57,9 @@ interface SetOptions extends CommonOptions {
 
 const columns: readonly Column<Policy>[] = [
   { title: "type", value: ({ type }) => type, shrinks: true },
-  { title: "retries", value: retriesOf },
+  { title: "retries", value: retriesOf, shrinks: "first", least: 32 },
   { title: "timeout", value: timeoutOf },
-  { title: "history", value: historyOf },
+  { title: "history", value: historyOf, shrinks: "away" },
   { title: "changed", value: ({ updatedAt }) => ago(updatedAt), shrinks: "away" },
   { title: "by", value: ({ updatedBy }) => updatedBy, shrinks: "away" },
 ];

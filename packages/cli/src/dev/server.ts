@@ -17,7 +17,7 @@ const host = "127.0.0.1";
 
 export async function startServer(
   cli: CliProcess,
-  options: Pick<ServerOptions, "database" | "apiSchema" | "artifacts">,
+  options: Pick<ServerOptions, "database" | "apiSchema" | "artifacts" | "webhookSecrets">,
   port: number | undefined,
 ): Promise<DevServer> {
   // Loaded only when it is needed, so that other commands start faster.

@@ -87,6 +87,13 @@ export const workers: Check = {
   },
 };
 
+/** The connectors are in the command itself; other types need handlers. */
+function startWorker(types: readonly { readonly type: string }[]): string {
+  const ofConnectors = types.filter(({ type }) => type.startsWith("connector.")).length;
+  if (ofConnectors === types.length) return "Start the connectors: jobforge worker --connectors";
+  return `Start a worker with a handler${ofConnectors > 0 ? ", and with --connectors" : ""}`;
+}
+
 export const orphanTypes: Check = {
   name: "types",
   run: async ({ types, health }) => {
@@ -98,7 +105,7 @@ export const orphanTypes: Check = {
     return {
       verdict: due > 0 ? "problem" : "warning",
       message: `No worker runs ${named(orphans)}; ${count(due, "job")} due.`,
-      advice: `Start a worker with a handler, or cancel the jobs${part}: jobforge jobs cancel --type ${quoted(orphans)}`,
+      advice: `${startWorker(orphans)}, or cancel the jobs${part}: jobforge jobs cancel --type ${quoted(orphans)}`,
       details: orphans.map(({ type, due: waiting, scheduled }) => ({ type, due: waiting, scheduled })),
     };
   },

@@ -120,5 +120,9 @@ function hintFor(error: unknown, message: string): string | undefined {
   if (existsSync(missing.replace(/\.([mc]?)js$/, ".$1ts")) || existsSync(`${missing}.ts`))
     return `The file is TypeScript. Import it with its real extension, or ${withTsx}`;
   const [, installable] = /^Cannot find package '(.+?)'/.exec(message) ?? [];
-  return installable === undefined ? undefined : `Install it: npm install ${installable}`;
+  if (installable === undefined) return undefined;
+  // The registry does not have our packages yet, and their names may belong to others.
+  return /^(@jobforge\/|jobforge$)/.test(installable)
+    ? `Install the package ${installable} in this project`
+    : `Install it: npm install ${installable}`;
 }

@@ -6,7 +6,7 @@
  * has paused.
  */
 import type { Job, JobSchedulerJson, Queue } from "bullmq";
-import { CommandError, UsageError } from "../failures.ts";
+import { NoRedisError, UsageError } from "../failures.ts";
 import { loadBullmq } from "./bullmq-package.ts";
 import type { Census, Source, SourceJob, SourceOptions, SourceSchedule, TakeOver } from "./source.ts";
 
@@ -27,8 +27,11 @@ export async function openBullmq(options: SourceOptions): Promise<Source> {
     throw new UsageError("The URL of Redis must start with redis:// or rediss://.");
   const { Queue, Redis } = await loadBullmq();
   const connection = new Redis(from, { maxRetriesPerRequest: 1, lazyConnect: true });
-  // The loss of the connection shows in the next call.
-  connection.on("error", () => undefined);
+  // The loss of the connection shows in the next call. Why it cannot be opened is known only here.
+  let trouble: unknown;
+  connection.on("error", (error) => {
+    trouble = error;
+  });
   try {
     await connection.connect();
     const names = await queuesIn(connection, prefix);
@@ -37,11 +40,7 @@ export async function openBullmq(options: SourceOptions): Promise<Source> {
     return new BullmqSource(queues, connection, prefix, options);
   } catch (error) {
     connection.disconnect();
-    throw new CommandError(
-      "no_redis",
-      `No connection to Redis: ${error instanceof Error ? error.message : String(error)}`,
-      "Check --from, and check that the server is running.",
-    );
+    throw new NoRedisError(trouble ?? error, "Check --from, and check that the server is running.");
   }
 }
 
@@ -201,6 +200,7 @@ function jobOf(job: Job, dueAt: Date | undefined): SourceJob {
   const { attempts = 1 } = job.opts;
   return {
     id: `${job.queueName}-${job.id}`,
+    createdAt: String(job.timestamp),
     name: nameOf(job.queueName, job.name),
     state: job.attemptsMade > 0 ? "retrying" : dueAt === undefined ? "waiting" : "delayed",
     payload: JSON.stringify(job.data) ?? "null",

@@ -4,7 +4,7 @@
  * the same. Its cron entries are in a file.
  */
 import { crontabSource } from "./crontab.ts";
-import { openPostgres, payloadOf, type Statements, type Tables } from "./postgres.ts";
+import { createdAt, openPostgres, payloadOf, type Statements, type Tables } from "./postgres.ts";
 import type { Source, SourceOptions } from "./source.ts";
 
 const tables: Tables = {
@@ -35,7 +35,7 @@ function statements(schema: string): Statements {
       ${from}
       group by t.identifier`,
     jobs: `
-      select j.id::text, array[j.id::text] as key, t.identifier as name,
+      select j.id::text, ${createdAt("j.created_at")} as created_at, array[j.id::text] as key, t.identifier as name,
         case when j.attempts > 0 then 'retrying' when j.run_at > now() then 'delayed' else 'waiting' end as state,
         ${payloadOf("j.payload")} as payload, j.run_at, -j.priority as priority,
         j.max_attempts - j.attempts as attempts_left,

@@ -42,7 +42,7 @@ function statements(schema: string, columns: ReadonlySet<string>): Statements {
       where ${wanted} and j.state in ('created', 'retry', 'active', 'failed')
       group by j.name`,
     jobs: `
-      select j.id, array[j.name, j.id::text] as key, j.name,
+      select j.id, null as created_at, array[j.name, j.id::text] as key, j.name,
         case when j.started_on is not null or j.state = 'retry' then 'retrying'
           when j.start_after > now() then 'delayed'
           else 'waiting' end as state,

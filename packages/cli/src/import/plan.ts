@@ -73,9 +73,9 @@ export function planSchedule(schedule: SourceSchedule, mapping: Mapping): Planne
 
 /** The other options of the job, under the kernel's keys. */
 function keysOf(job: SourceJob, { source }: Mapping): Record<string, unknown> {
-  const { id, runAt, priority, attemptsLeft, dedupeKey, concurrencyKey, tags } = job;
+  const { id, createdAt, runAt, priority, attemptsLeft, dedupeKey, concurrencyKey, tags } = job;
   return {
-    idempotency_key: `${source}-${id}`,
+    idempotency_key: createdAt === undefined ? `${source}-${id}` : `${source}-${id}-${createdAt}`,
     run_at: runAt,
     priority: Math.min(bounds.priority.max, Math.max(bounds.priority.min, priority)),
     max_attempts: attemptsLeft,

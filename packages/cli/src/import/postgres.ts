@@ -49,6 +49,7 @@ export interface Statements {
 
 interface JobRow {
   readonly id: string;
+  readonly created_at: string | null;
   readonly key: readonly string[];
   readonly name: string;
   readonly state: WaitingState;
@@ -163,6 +164,7 @@ class PostgresSource implements Source {
 function jobOf(row: JobRow): SourceJob {
   return {
     id: row.id,
+    createdAt: row.created_at ?? undefined,
     name: row.name,
     state: row.state,
     payload: row.payload ?? undefined,
@@ -200,6 +202,11 @@ function notThere({ name, table }: Tables, schema: string): CommandError {
 
 function quoted(identifier: string): string {
   return `"${identifier.replaceAll('"', '""')}"`;
+}
+
+/** SQL: the time at which a job was created, in microseconds. */
+export function createdAt(column: string): string {
+  return `(extract(epoch from ${column}) * 1000000)::bigint::text`;
 }
 
 /** SQL: the payload as text, or null if it is over the limit of JobForge. Such a payload is not sent at all. */

@@ -2,7 +2,7 @@
  * River. Its priorities are 1 to 4, and 1 comes first: they become 0 to -3. Its unique keys are hashes; they become
  * dedupe keys. Periodic jobs are in the code of its clients, so there are no cron entries to read.
  */
-import { openPostgres, payloadOf, type Statements, type Tables } from "./postgres.ts";
+import { createdAt, openPostgres, payloadOf, type Statements, type Tables } from "./postgres.ts";
 import type { Source, SourceOptions } from "./source.ts";
 
 const tables: Tables = { name: "River", schema: "public", table: "river_job", start: ["0"], statements };
@@ -24,7 +24,7 @@ function statements(schema: string, columns: ReadonlySet<string>): Statements {
       where ${wanted} and j.state not in ('completed', 'cancelled')
       group by j.kind`,
     jobs: `
-      select j.id::text, array[j.id::text] as key, j.kind as name,
+      select j.id::text, ${createdAt("j.created_at")} as created_at, array[j.id::text] as key, j.kind as name,
         case when j.attempt > 0 then 'retrying' when j.scheduled_at > now() then 'delayed' else 'waiting' end as state,
         ${payloadOf("j.args")} as payload, j.scheduled_at as run_at, 1 - j.priority as priority,
         greatest(1, j.max_attempts - j.attempt)::int as attempts_left,

@@ -15,6 +15,11 @@ export type WaitingState = (typeof waitingStates)[number];
 /** A waiting job, in the terms of JobForge. */
 export interface SourceJob {
   readonly id: string;
+  /**
+   * When the source created it, as a text. Undefined if no other job ever has its id. Numbers begin again in another
+   * database, and an application of BullMQ uses its own ids again.
+   */
+  readonly createdAt?: string | undefined;
   /** The name of its type in the source. */
   readonly name: string;
   readonly state: WaitingState;

@@ -137,7 +137,11 @@ function jobsOf(counts: readonly JobCount[]): number {
 }
 
 /** Requires a filter or --all, so that a forgotten filter does not change every job of every tenant. */
-export function requireFilter(options: FilterOptions, all: boolean | undefined): void {
+export function requireFilter(
+  options: FilterOptions,
+  all: boolean | undefined,
+  one = "the id of a job",
+): void {
   if (all || options.tenant !== undefined || hasFilters(options)) return;
-  throw new UsageError("Pass the id of a job, filters such as --type or --status, or --all for all jobs.");
+  throw new UsageError(`Pass ${one}, filters such as --type or --status, or --all for all jobs.`);
 }

@@ -11,7 +11,7 @@ export const jobColumns: readonly Column<Job>[] = [
   { title: "status", value: (job) => job.status, tone: (job) => toneOf(job.status) },
   {
     title: "attempts",
-    value: (job) => `${job.attempts}/${job.maxAttempts}`,
+    value: attemptsOf,
     align: "right",
     shrinks: "away",
   },
@@ -21,8 +21,16 @@ export const jobColumns: readonly Column<Job>[] = [
   { title: "error", value: (job) => job.lastError, shrinks: "first", least: 24, tone: () => "red" },
 ];
 
+/**
+ * Returns how many attempts the job had, and how many it may have. Those that do not count, such as runs that a
+ * stopped worker handed back, are in both numbers.
+ */
+export function attemptsOf(job: Pick<Job, "attempts" | "maxAttempts" | "uncounted">): string {
+  return `${job.attempts}/${job.maxAttempts + job.uncounted}`;
+}
+
 /** Returns the time that matters for the status: when the job runs next, when it started, or when it finished. */
-function whenOf(job: Job): string {
+export function whenOf(job: Job): string {
   if (job.status === "queued") return job.runAt.getTime() > Date.now() ? ago(job.runAt) : "due";
   if (job.status === "running") return `for ${span(Date.now() - (job.startedAt?.getTime() ?? Date.now()))}`;
   return ago(job.finishedAt);

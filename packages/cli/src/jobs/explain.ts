@@ -1,10 +1,7 @@
 /** `jobforge jobs explain`: shows why a job is not running, or how it finished. */
-
-import type { JobReason } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
-import type { Output } from "../output/output.ts";
-import { plain } from "../output/terminal.ts";
+import { reasonLines } from "../output/reasons.ts";
 import { readTenant } from "../output/values.ts";
 import { findJob } from "./find.ts";
 
@@ -30,15 +27,8 @@ async function explain(cli: Cli, id: string, options: ExplainOptions): Promise<u
   await connected(cli, options, async (connection, output) => {
     const { tenantId } = await findJob(connection, id, options.tenant);
     const reasons = (await connection.forge.explain(id, { tenantId })) ?? [];
-    output.result({ items: reasons, cursor: null }, () => describe(output, reasons));
+    output.result({ items: reasons, cursor: null }, () =>
+      reasons.length === 0 ? "Nothing blocks the job.\n" : reasonLines(output, reasons),
+    );
   });
-}
-
-/** One line per reason. A long line wraps: a reason that is cut explains nothing. */
-function describe(output: Output, reasons: readonly JobReason[]): string {
-  if (reasons.length === 0) return "Nothing blocks the job.\n";
-  const width = Math.max(...reasons.map(({ code }) => code.length));
-  return reasons
-    .map(({ code, message }) => `${output.style("bold", code.padEnd(width))}  ${plain(message)}\n`)
-    .join("");
 }

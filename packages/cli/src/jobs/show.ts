@@ -76,13 +76,18 @@ const attemptColumns: readonly Column<JobAttempt>[] = [
   },
 ];
 
+function attemptsFact({ attempts, maxAttempts, uncounted }: Job): string {
+  const counted = `${attempts} of ${maxAttempts + uncounted}`;
+  return uncounted === 0 ? counted : `${counted} (${uncounted} not counted)`;
+}
+
 function describe(output: Output, { job, attempts, logs, result, artifactRef }: Shown): string {
   const { style } = output;
   const facts: readonly Fact[] = [
     ["type", plain(job.type)],
     ["status", style(toneOf(job.status), job.reason ? `${job.status} (${job.reason})` : job.status)],
     ["tenant", tenantFact(job)],
-    ["attempts", `${job.attempts} of ${job.maxAttempts}`],
+    ["attempts", attemptsFact(job)],
     ["priority", String(job.priority)],
     ["created", timeFact(job.createdAt)],
     ["runs", job.status === "queued" ? timeFact(job.runAt) : undefined],

@@ -9,6 +9,7 @@ import { toneOf } from "../output/style.ts";
 import { plain } from "../output/terminal.ts";
 import { readSpan } from "../output/values.ts";
 import { interruption } from "../process.ts";
+import { attemptsOf } from "./columns.ts";
 import { type FilterOptions, jobsOf, withFilters } from "./filters.ts";
 import { findJob } from "./find.ts";
 import { type Redact, redactor } from "./redact.ts";
@@ -77,7 +78,7 @@ class Printer {
       style("dim", job.updatedAt.toISOString()),
       job.id,
       style(toneOf(job.status), job.status.padEnd(9)),
-      `${job.attempts}/${job.maxAttempts}`,
+      attemptsOf(job),
       plain(job.type),
       ...(detail === undefined ? [] : [plain(detail)]),
     ];

@@ -55,7 +55,8 @@ export class Output {
 
   table<Row>(items: readonly Row[], columns: readonly Column<Row>[]): string {
     const { isTTY, columns: width } = this.#cli.stdout;
-    return table(columns, items, { style: this.style, width: isTTY ? width : undefined });
+    // A terminal without a known size has 0 columns, for example one of `script` or of a container.
+    return table(columns, items, { style: this.style, width: isTTY && width ? width : undefined });
   }
 
   /** Writes a line to standard output while the command continues. */

@@ -1,18 +1,23 @@
 /** `jobforge schedules list`: lists schedules. */
-import { bounds, defineJob, intervalText, type Schedule } from "@jobforge/sdk-ts";
-import type { Command } from "commander";
+import {
+  bounds,
+  globalTenant,
+  intervalText,
+  type Schedule,
+  type ScheduleOrder,
+  scheduleOrders,
+} from "@jobforge/sdk-ts";
+import { type Command, Option } from "commander";
 import { action, addCommand, type Cli, type CommonOptions, connected, onDatabase } from "../command.ts";
-import { exitCodes, UsageError } from "../failures.ts";
+import { exitCodes } from "../failures.ts";
 import { redactor } from "../jobs/redact.ts";
 import type { Column } from "../output/table.ts";
-import { ago, collect, readTenant, wholeNumber } from "../output/values.ts";
+import { ago, readTenant, wholeNumber } from "../output/values.ts";
+import { type FilterOptions, filtersOf, withFilters } from "./filters.ts";
 
-interface ListOptions extends CommonOptions {
+interface ListOptions extends CommonOptions, FilterOptions {
   readonly tenant?: string;
-  readonly type?: string[];
-  readonly enabled?: boolean;
-  readonly disabled?: boolean;
-  readonly failing?: boolean;
+  readonly order?: ScheduleOrder;
   readonly limit: number;
   readonly cursor?: string;
 }
@@ -29,7 +34,8 @@ const columns: readonly Column<Schedule>[] = [
       consecutiveFailures > 0 ? `failed × ${consecutiveFailures}` : lastStatus,
     tone: ({ consecutiveFailures }) => (consecutiveFailures > 0 ? "red" : "green"),
   },
-  { title: "tenant", value: ({ tenantLabel }) => tenantLabel, optional: true, shrinks: "away", least: 8 },
+  // With the type and the key it names the schedule, so other commands need it.
+  { title: "tenant", value: tenantOf, optional: true, shrinks: "away", least: 8 },
   { title: "error", value: ({ lastError }) => lastError, shrinks: "first" },
 ];
 
@@ -38,23 +44,34 @@ export function describeRhythm({ kind, cron, timezone, every }: Schedule): strin
   return every === undefined ? kind : `every ${intervalText(every)}`;
 }
 
+function tenantOf({ tenantId, tenantLabel }: Schedule): string | undefined {
+  return tenantLabel ?? (tenantId === globalTenant ? undefined : tenantId);
+}
+
 function describeNext({ enabled, runningSince, nextRunAt }: Schedule): string {
   if (!enabled) return "disabled";
   return nextRunAt === undefined && runningSince !== undefined ? "running" : ago(nextRunAt);
 }
 
 export function listCommand(schedules: Command, cli: Cli): void {
-  onDatabase(
-    addCommand(schedules, "list", {
-      summary: "List schedules, sorted by tenant, type and key",
-      examples: ["jobforge schedules list", "jobforge schedules list --type fetch_feed --failing --json"],
-    }),
+  withFilters(
+    onDatabase(
+      addCommand(schedules, "list", {
+        summary: "List schedules, sorted by tenant, type and key, or by the next run",
+        examples: [
+          "jobforge schedules list",
+          "jobforge schedules list --overdue --order next_run_at",
+          "jobforge schedules list --type fetch_feed --failing --json",
+        ],
+      }),
+    ).option("--tenant <id>", "schedules of this tenant (default: of all tenants)", readTenant),
   )
-    .option("--tenant <id>", "schedules of this tenant (default: of all tenants)", readTenant)
-    .option("--type <type>", "schedules of this type; repeat the option or separate types by commas", collect)
-    .option("--enabled", "only enabled schedules")
-    .option("--disabled", "only disabled schedules")
-    .option("--failing", "only schedules whose last run failed")
+    .addOption(
+      new Option(
+        "--order <order>",
+        "by tenant, type and key, or the earliest next run first (default: name)",
+      ).choices(scheduleOrders),
+    )
     .option(
       "--limit <number>",
       "the number of schedules per page",
@@ -66,15 +83,10 @@ export function listCommand(schedules: Command, cli: Cli): void {
 }
 
 async function list(cli: Cli, options: ListOptions): Promise<number> {
-  const { tenant: tenantId, type, failing, limit: pageSize } = options;
-  if (options.enabled && options.disabled)
-    throw new UsageError("Pass either --enabled or --disabled, not both.");
-  const enabled = options.enabled ?? (options.disabled ? false : undefined);
+  const { tenant: tenantId, order, limit: pageSize } = options;
+  const filters = filtersOf(options);
   return await connected(cli, options, async ({ forge }, output) => {
-    const job = type?.map((each) => defineJob({ type: each }));
-    const page = await forge.schedules
-      .list({ tenantId, job, enabled, failing, pageSize })
-      .page(options.cursor);
+    const page = await forge.schedules.list({ ...filters, tenantId, order, pageSize }).page(options.cursor);
     const items = output.json ? await Promise.all(page.items.map(redactor(forge))) : page.items;
     output.list(items, columns, { empty: "No schedules.", cursor: page.cursor });
     return exitCodes.ok;

@@ -1,10 +1,10 @@
 /** `jobforge schedules next`: shows the next runs of a schedule or a cron expression. */
-import { defineJob, type JobForge } from "@jobforge/sdk-ts";
+import type { JobForge } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, connected } from "../command.ts";
-import { exitCodes, NotFoundError, UsageError } from "../failures.ts";
+import { exitCodes, UsageError } from "../failures.ts";
 import { ago, wholeNumber } from "../output/values.ts";
-import { type OneOptions, ofOne } from "./one.ts";
+import { type OneOptions, ofOne, requireOne } from "./one.ts";
 
 interface NextOptions extends OneOptions {
   readonly cron?: string;
@@ -58,9 +58,7 @@ async function next(
  * next run is known, because it depends on chance or on the handler.
  */
 async function runsOf(forge: JobForge, type: string, key: string, options: NextOptions): Promise<Date[]> {
-  const schedule = await forge.schedules.get(defineJob({ type }), key, { tenantId: options.tenant });
-  if (schedule === undefined) throw new NotFoundError(`There is no schedule ${key} of ${type}.`);
-  const { enabled, nextRunAt, cron, timezone, endsAt } = schedule;
+  const { enabled, nextRunAt, cron, timezone, endsAt } = await requireOne(forge, type, key, options.tenant);
   if (!enabled || nextRunAt === undefined) return [];
   const more = options.count - 1;
   const later =

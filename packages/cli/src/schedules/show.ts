@@ -2,14 +2,14 @@
 import { defineJob, intervalText, type Job, type Schedule } from "@jobforge/sdk-ts";
 import type { Command } from "commander";
 import { action, addCommand, type Cli, connected } from "../command.ts";
-import { exitCodes, NotFoundError } from "../failures.ts";
+import { exitCodes } from "../failures.ts";
 import { jobColumns } from "../jobs/columns.ts";
 import { redactor } from "../jobs/redact.ts";
 import { type Fact, factLines, tenantFact, timeFact } from "../output/facts.ts";
 import type { Output } from "../output/output.ts";
 import { plain } from "../output/terminal.ts";
 import { describeRhythm } from "./list.ts";
-import { type OneOptions, ofOne } from "./one.ts";
+import { type OneOptions, ofOne, requireOne } from "./one.ts";
 
 /** How many runs are shown. */
 const shownRuns = 10;
@@ -28,12 +28,7 @@ export function showCommand(schedules: Command, cli: Cli): void {
       connected(cli, options, async ({ forge }, output) => {
         const job = defineJob({ type });
         const { tenant: tenantId } = options;
-        const found = await forge.schedules.get(job, key, { tenantId });
-        if (found === undefined)
-          throw new NotFoundError(
-            `There is no schedule ${plain(`${type} ${key}`)} of this tenant.`,
-            "See jobforge schedules list. A schedule of a tenant needs --tenant.",
-          );
+        const found = await requireOne(forge, type, key, tenantId);
         const redact = redactor(forge);
         const schedule = await redact(found);
         const { items } = await forge.schedules.runs(job, key, { tenantId, pageSize: shownRuns }).page();

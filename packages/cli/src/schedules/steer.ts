@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { action, addCommand, type Cli, connected } from "../command.ts";
 import { exitCodes } from "../failures.ts";
 import { redactor } from "../jobs/redact.ts";
-import { inWords, type OneOptions, ofOne } from "./one.ts";
+import { inWords, type OneOptions, ofOne, withOne } from "./one.ts";
 
 interface Steer {
   readonly name: string;
@@ -46,7 +46,9 @@ function steerCommand(schedules: Command, cli: Cli, { name, summary, apply }: St
     action(cli, (type: string, key: string, options: OneOptions) =>
       connected(cli, options, async ({ forge }, output) => {
         const { tenant: tenantId } = options;
-        const schedule = await apply(forge.schedules, defineJob({ type }), key, { tenantId });
+        const schedule = await withOne(forge, type, key, () =>
+          apply(forge.schedules, defineJob({ type }), key, { tenantId }),
+        );
         output.result(await redactor(forge)(schedule), () => `${type} ${key}: ${inWords(schedule)}\n`);
         return exitCodes.ok;
       }),

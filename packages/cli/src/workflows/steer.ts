@@ -45,6 +45,7 @@ export function cancelCommand(workflows: Command, cli: Cli): void {
 interface RetryOptions extends OneOptions {
   readonly step?: string[];
   readonly downstream?: boolean;
+  readonly reset?: boolean;
 }
 
 export function retryCommand(workflows: Command, cli: Cli): void {
@@ -61,12 +62,13 @@ export function retryCommand(workflows: Command, cli: Cli): void {
   )
     .option("--step <path>", "only this step; repeat the option or separate steps by commas", collect)
     .option("--downstream", "also run again what followed the steps")
+    .option("--reset", "handlers with durable steps begin anew, without their checkpoints")
     .action(
       action(cli, (id: string, options: RetryOptions) =>
         connected(cli, options, async (connection, output) => {
           const { tenantId } = await findWorkflow(connection, id, options.tenant);
-          const { step: steps, downstream } = options;
-          const retried = await connection.forge.workflows.retry(id, { tenantId, steps, downstream });
+          const { step: steps, downstream, reset } = options;
+          const retried = await connection.forge.workflows.retry(id, { tenantId, steps, downstream, reset });
           output.result(
             retried,
             () =>

@@ -7,7 +7,7 @@ import { type RedisServer, startRedis } from "../../../../bench/src/driver/redis
 import { findTool } from "../../../../scripts/tools.js";
 import { startJobforge } from "../child.ts";
 import { T, test } from "../support.ts";
-import { importFrom, jobsOf, work } from "./support.ts";
+import { importFrom, importText, jobsOf, work } from "./support.ts";
 
 const isThere = (await findTool("redis-server")) !== undefined;
 
@@ -56,7 +56,12 @@ describe.runIf(isThere)("from BullMQ", () => {
     const jobs = await jobsOf(db);
     expect(jobs).toMatchObject([
       { type: "mail", payload: { n: 3 }, priority: 0, max_attempts: 1 },
-      { type: "mail.digest", payload: { n: 4 }, dedupe_key: "d", idempotency_key: `bullmq-mail-${later.id}` },
+      {
+        type: "mail.digest",
+        payload: { n: 4 },
+        dedupe_key: "d",
+        idempotency_key: `bullmq-mail-${later.id}-${later.timestamp}`,
+      },
       { type: "mail.retried", payload: { n: 0 }, max_attempts: 2 },
       { type: "mail.welcome", payload: { n: 1 }, priority: -7, max_attempts: 4 },
       { type: "mail.welcome", payload: { n: 2 }, priority: -3 },
@@ -143,13 +148,12 @@ describe.runIf(isThere)("from BullMQ", () => {
     const redis = await connect();
     const mail = queueOf("mail", redis);
     const all = Array.from({ length: 60 }, (_, n) => ({ name: "a", data: { n } }));
-    await mail.addBulk(all);
+    const added = await mail.addBulk(all);
+    const middle = `bullmq-mail-33-${added[32]?.timestamp}`;
     // An open transaction holds the key of a job in the middle, so the import waits for it.
     const holder = await db.connect();
     await holder.query("begin");
-    await holder.query("select jobforge_enqueue_job($1, 'mail.a', p_idempotency_key => 'bullmq-mail-33')", [
-      T,
-    ]);
+    await holder.query("select jobforge_enqueue_job($1, 'mail.a', p_idempotency_key => $2)", [T, middle]);
     const args = ["import", "bullmq", "--from", server.url, "--tenant", T, "--batch", "10", "--yes"];
     const child = startJobforge(args, { cwd: "/tmp", env: { DATABASE_URL: db.url } });
     await expect.poll(async () => (await mail.getJobCounts("waiting"))["waiting"]).toBe(30);
@@ -171,6 +175,15 @@ describe.runIf(isThere)("from BullMQ", () => {
     expect(await mail.isPaused()).toBe(false);
   });
 
+  test("an id that the application uses again is another job", async ({ db }) => {
+    const mail = queueOf("mail", await connect());
+    for (const n of [1, 2]) {
+      await mail.add("report", { n }, { jobId: "daily" });
+      expect(await importBull(db)).toMatchObject({ imported: 1 });
+    }
+    expect(await work(db, ["mail.report"])).toEqual([{ n: 1 }, { n: 2 }]);
+  });
+
   test("a queue that its operator has paused stays paused", async ({ db }) => {
     const mail = queueOf("mail", await connect());
     await mail.add("a", { n: 1 });
@@ -180,8 +193,33 @@ describe.runIf(isThere)("from BullMQ", () => {
   });
 
   test("says what to do if there is no Redis", async ({ db }) => {
-    const error = await importFrom(db, ["bullmq", "--from", "redis://127.0.0.1:1"], 1).catch(String);
+    const error = await importFrom(db, ["bullmq", "--from", "redis://127.0.0.1:1"], 3).catch(String);
     expect(error).toContain("No connection to Redis");
+  });
+
+  test("says that a password is wrong", async ({ db }) => {
+    await using locked = await startRedis();
+    await locked.say("CONFIG SET requirepass right");
+    const from = locked.url.replace("//", "//:wrong@");
+    const refused = await importText(db, ["bullmq", "--from", from, "--yes"]);
+    expect(refused).toMatchObject({ exitCode: 3, stdout: "" });
+    expect(refused.stderr).toContain("No connection to Redis: WRONGPASS");
+    expect(refused.stderr).not.toContain("wrong@");
+  });
+
+  test("ids with colons and names that JobForge refuses", async ({ db }) => {
+    const redis = await connect();
+    const mail = queueOf("mail", redis);
+    const foreign = queueOf("почта", redis);
+    await mail.add("mail", { n: 1 }, { jobId: "a:b:c" });
+    await mail.add("mail", { n: 2 }, { jobId: "a-b" });
+    await foreign.add("ünïcode", { text: "żółw 🐢" }, { delay: 86_400_000 * 365 * 30 });
+    expect(await importBull(db, [], 1)).toMatchObject({ imported: 2 });
+    expect(await foreign.getDelayedCount()).toBe(1);
+    expect(await importBull(db, ["--map", "почта.ünïcode=mail.foreign"])).toMatchObject({ imported: 1 });
+    expect((await jobsOf(db)).map(({ payload }) => payload)).toEqual(
+      expect.arrayContaining([{ n: 1 }, { n: 2 }, { text: "żółw 🐢" }]),
+    );
   });
 
   /** One job fails and waits for its retry, one fails for good. */

@@ -60,6 +60,24 @@ describe("from graphile-worker", () => {
     expect(await importFrom(db, ["graphile-worker"])).toMatchObject({ imported: 0 });
   });
 
+  test("a dry run changes nothing, --keep copies, and a second import finds the same jobs", async ({
+    db,
+  }) => {
+    const utils = await startUtils(db);
+    await utils.addJob("send", { n: 1 });
+    await utils.addJob("send", { n: 2 }, { runAt: inAnHour });
+    const there = "select count(*)::int from graphile_worker._private_jobs";
+    expect(await importFrom(db, ["graphile-worker", "--dry-run"])).toMatchObject({ imported: 2 });
+    expect([await jobsOf(db), await db.value(there)]).toEqual([[], 2]);
+    expect(await importFrom(db, ["graphile-worker", "--keep"])).toMatchObject({ imported: 2 });
+    expect(await db.value(there)).toBe(2);
+    expect(await importFrom(db, ["graphile-worker"])).toMatchObject({
+      imported: 0,
+      types: [{ existing: 2 }],
+    });
+    expect([(await jobsOf(db)).length, await db.value(there)]).toEqual([2, 0]);
+  });
+
   test("a payload that jsonb cannot hold stays, with its reason", async ({ db }) => {
     const utils = await startUtils(db);
     await utils.addJob("texts", { ok: "a\\u0000b" });

@@ -25,13 +25,46 @@ describe("from River", () => {
     ]);
     expect(report.refused).toMatchObject([{ reason: "it waits for other jobs of a workflow", ids: ["5"] }]);
     expect(await jobsOf(db)).toMatchObject([
-      { idempotency_key: "river-1", priority: -3, max_attempts: 25, tags: ["a", "b"], dedupe_key: null },
-      { idempotency_key: "river-2", priority: 0, dedupe_key: "river-ab01" },
-      { idempotency_key: "river-3", run_at: new Date("2100-01-01T00:00:00Z") },
-      { idempotency_key: "river-4", max_attempts: 22 },
+      {
+        idempotency_key: expect.stringMatching(/^river-1-\d{16}$/),
+        priority: -3,
+        max_attempts: 25,
+        tags: ["a", "b"],
+        dedupe_key: null,
+      },
+      { idempotency_key: expect.stringMatching(/^river-2-\d{16}$/), priority: 0, dedupe_key: "river-ab01" },
+      {
+        idempotency_key: expect.stringMatching(/^river-3-\d{16}$/),
+        run_at: new Date("2100-01-01T00:00:00Z"),
+      },
+      { idempotency_key: expect.stringMatching(/^river-4-\d{16}$/), max_attempts: 22 },
     ]);
     expect(await db.value("select array_agg(id::int order by id) from river_job")).toEqual([5, 6, 7, 8]);
     expect(await work(db, ["sort"])).toEqual([{ n: 2 }, { n: 1 }]);
+  });
+
+  test("a dry run changes nothing, --keep copies, and a second import finds the same jobs", async ({
+    db,
+  }) => {
+    await createRiver(db);
+    await db.query(`insert into river_job (kind, args) values ('sort', '{"n": 1}'), ('sort', '{"n": 2}')`);
+    const there = "select count(*)::int from river_job";
+    expect(await importFrom(db, ["river", "--dry-run"])).toMatchObject({ imported: 2 });
+    expect([await jobsOf(db), await db.value(there)]).toEqual([[], 2]);
+    expect(await importFrom(db, ["river", "--keep"])).toMatchObject({ imported: 2 });
+    expect(await db.value(there)).toBe(2);
+    expect(await importFrom(db, ["river"])).toMatchObject({ imported: 0, types: [{ existing: 2 }] });
+    expect([(await jobsOf(db)).length, await db.value(there)]).toEqual([2, 0]);
+  });
+
+  test("the same number in another database is another job", async ({ db, empty }) => {
+    for (const source of [db, empty]) {
+      await createRiver(source);
+      await source.query(`insert into river_job (kind, args) values ('n', '{}')`);
+    }
+    expect(await importFrom(db, ["river"])).toMatchObject({ imported: 1 });
+    expect(await importFrom(db, ["river", "--from", empty.url])).toMatchObject({ imported: 1 });
+    expect(await work(db, ["n"])).toHaveLength(2);
   });
 
   test("names and keys that JobForge refuses stay, and the others of their batch do not", async ({ db }) => {

@@ -1,11 +1,16 @@
 /** Keeps artifacts as files in a directory. Several workers share them only if they share the directory. */
 import { randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { type ArtifactStore, parseArtifactKey } from "@jobforge/sdk-ts";
 import { Measured } from "./measured.ts";
 import { keyOf, notThere, refOf } from "./store.ts";
+
+/** A file that is being written. It has a valid name, so that what a killed process left can be listed and deleted. */
+const unfinished = /^[0-9a-f]{32}\.part$/;
+/** A file that is being written changes more often. */
+const abandonedAfterMs = 3_600_000;
 
 /** Creates a store in a directory, which is created when it is needed. Only the user of this process can read it. */
 export function fileStore(directory: string): ArtifactStore {
@@ -14,15 +19,14 @@ export function fileStore(directory: string): ArtifactStore {
     put: async (key, content, { signal }) => {
       const ref = refOf(key);
       const path = pathOf(ref);
-      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       // A reader never sees half of a file, and a crash leaves none under the name.
-      const temporary = `${path}.${randomBytes(6).toString("hex")}.part`;
+      const temporary = join(dirname(path), `${randomBytes(16).toString("hex")}.part`);
       try {
         const written = await write(temporary, content, signal);
         await rename(temporary, path);
         return { ref, ...written };
       } catch (error) {
-        await rm(temporary, { force: true });
+        await remove(temporary);
         throw error;
       }
     },
@@ -32,16 +36,20 @@ export function fileStore(directory: string): ArtifactStore {
       if (!found?.isFile()) throw notThere();
       return createReadStream(path, signal === undefined ? {} : { signal });
     },
-    delete: (ref) => rm(pathOf(ref), { force: true }),
+    delete: (ref) => remove(pathOf(ref)),
     list: async function* (prefix) {
-      const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
+      // Only the folder of the prefix is read: the store may have millions of other files.
+      const folder = join(directory, prefix.slice(0, prefix.lastIndexOf("/") + 1));
+      const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
       for (const entry of entries) {
         const path = join(entry.parentPath, entry.name);
         const key = relative(directory, path).split(sep).join("/");
-        if (!entry.isFile() || entry.name.endsWith(".part") || !key.startsWith(prefix)) continue;
-        if (parseArtifactKey(key) === undefined) continue;
-        const { size, mtime } = await stat(path);
-        yield { ref: refOf(key), bytes: size, modifiedAt: mtime };
+        if (!entry.isFile() || !key.startsWith(prefix) || parseArtifactKey(key) === undefined) continue;
+        // Another process may have deleted it meanwhile.
+        const found = await stat(path).catch(() => undefined);
+        if (found === undefined) continue;
+        if (unfinished.test(entry.name) && Date.now() - found.mtimeMs < abandonedAfterMs) continue;
+        yield { ref: refOf(key), bytes: found.size, modifiedAt: found.mtime };
       }
     },
   };
@@ -53,8 +61,26 @@ async function write(
   signal: AbortSignal | undefined,
 ): Promise<{ readonly bytes: number; readonly sha256: string }> {
   const measured = new Measured();
-  await using file = await open(path, "wx", 0o600);
+  await using file = await create(path);
   for await (const chunk of measured.of(content, signal)) await file.writeFile(chunk);
   await file.sync();
   return measured.facts();
+}
+
+/** Opens a new file. Another process may remove its folder while it is still empty. */
+async function create(path: string): Promise<FileHandle> {
+  for (let left = 3; ; left -= 1) {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    try {
+      return await open(path, "wx", 0o600);
+    } catch (error) {
+      if (left === 0 || (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    }
+  }
+}
+
+/** Removes a file, and the folder of its job if nothing else is in it. */
+async function remove(path: string): Promise<void> {
+  await rm(path, { force: true });
+  await rmdir(dirname(path)).catch(() => undefined);
 }

@@ -60,10 +60,12 @@ export class Addresses {
     const family = familyOf(address);
     if (isMapped(address)) return false;
     if (this.#exact.check(address, family)) return true;
+    const embedded = family === "ipv6" && nat64.check(address, family) ? embeddedAddress(address) : undefined;
     if (never.check(address, family) || isOwn(address)) return false;
+    if (embedded !== undefined && never.check(embedded)) return false;
     if (this.#allowed.check(address, family)) return true;
     if (family === "ipv4") return !ipv4Denied.check(address, family);
-    if (this.#nat64 && nat64.check(address, family)) return this.allows(embeddedAddress(address));
+    if (this.#nat64 && embedded !== undefined) return this.allows(embedded);
     return ipv6Allowed.check(address, family) && !ipv6Denied.check(address, family);
   }
 }

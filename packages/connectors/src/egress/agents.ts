@@ -21,9 +21,9 @@ export interface Timings {
 /** The timings of the request that opens a connection. */
 export const timingsOfRequest = new AsyncLocalStorage<Timings>();
 
+/** How long a part of a request may take at most. The deadline of the whole request counts as well. */
 export interface Waits {
   readonly connectMs: number;
-  readonly firstByteMs: number;
   readonly betweenBytesMs: number;
 }
 
@@ -35,7 +35,7 @@ export class Agents {
 
   /** The connections of a tenant under a policy. */
   of(tenantId: string, policy: EgressPolicy, waits: Waits): Dispatcher {
-    const key = [tenantId, policy.version, waits.connectMs].join(" ");
+    const key = [tenantId, policy.version, waits.connectMs, waits.betweenBytesMs].join(" ");
     const agent = this.#agents.get(key) ?? createAgent(policy, waits);
     // The order of the map is the order of last use.
     this.#agents.delete(key);
@@ -61,14 +61,17 @@ export class Agents {
 
 function createAgent(policy: EgressPolicy, waits: Waits): Dispatcher {
   const options = {
-    connections: 8,
+    // As many connections as the worker runs jobs. A smaller number would make jobs wait in a queue that is not shown,
+    // and their time would run out there. Limits of the kernel say how many jobs may call one host at a time.
+    connections: null,
     pipelining: 1,
     allowH2: false,
     keepAliveTimeout: 4000,
     keepAliveMaxTimeout: 10_000,
     maxRequestsPerClient: 100,
     maxHeaderSize: maxHeaderBytes,
-    headersTimeout: waits.firstByteMs,
+    // The deadline of the request ends this wait.
+    headersTimeout: 0,
     bodyTimeout: waits.betweenBytesMs,
   };
   const tls = { minVersion: "TLSv1.2" as const, ...trusted(policy) };
@@ -101,8 +104,9 @@ function guardedConnector(
     dial({ ...target, protocol: "http:", port }, (error, socket) => {
       if (error !== null) return done(error, null);
       if (!policy.addresses.allows(socket.remoteAddress)) {
+        const isLost = socket.remoteAddress === undefined;
         socket.destroy();
-        return done(blockedAddress(), null);
+        return done(isLost ? lostConnection() : blockedAddress(), null);
       }
       timings.connect = performance.now() - start - (timings.dns ?? 0);
       if (target.protocol !== "https:") return done(null, socket);
@@ -114,6 +118,11 @@ function guardedConnector(
       });
     });
   };
+}
+
+/** A server that closes the connection at once leaves no address to check. That is no refusal: a retry may help. */
+function lostConnection(): Error {
+  return Object.assign(new Error("The connection was closed"), { code: "ECONNRESET" });
 }
 
 function note(part: keyof Timings, ms: number): void {

@@ -1,6 +1,6 @@
 /** One request with its redirects: each hop is checked like the first, under one deadline for all of them. */
 import type { Readable } from "node:stream";
-import { request } from "undici";
+import { type Dispatcher, request } from "undici";
 import { ConnectorError } from "../errors.ts";
 import { type Agents, type Timings, timingsOfRequest, type Waits } from "./agents.ts";
 import { type FailureContext, failureOf } from "./failures.ts";
@@ -20,7 +20,10 @@ export interface OutboundRequest {
   readonly rules: UrlRules;
   readonly redirects: number;
   readonly waits: Waits;
+  /** The time for the request with its redirects, until the body has been read. */
   readonly timeoutMs: number;
+  /** When that time ends. Default: `timeoutMs` from now. Several requests of one run share a deadline. */
+  readonly deadline?: AbortSignal | undefined;
   /** The signal of the run. */
   readonly signal: AbortSignal;
 }
@@ -46,7 +49,7 @@ interface Hop {
 
 /** Sends a request and returns its response, whose body is not yet read. Throws a ConnectorError. */
 export async function send(agents: Agents, outbound: OutboundRequest): Promise<Exchange> {
-  const deadline = AbortSignal.timeout(outbound.timeoutMs);
+  const deadline = outbound.deadline ?? AbortSignal.timeout(outbound.timeoutMs);
   const visited: string[] = [];
   let hop: Hop = {
     url: checkUrl(outbound.url, outbound.rules),
@@ -73,25 +76,36 @@ async function sendHop(
   deadline: AbortSignal,
 ): Promise<Omit<Exchange, "redirects">> {
   const { tenantId, rules, waits, timeoutMs, signal } = outbound;
+  let sent = false;
   const context: FailureContext = {
     host: hop.url.host,
     proxied: rules.policy.proxy !== undefined,
     timeoutMs,
+    waits,
     deadline,
     run: signal,
+    isSent: () => sent,
   };
   const timings: Timings = {};
   const start = performance.now();
   try {
-    const body = hop.hasBody ? await outbound.body?.() : undefined;
+    const ended = AbortSignal.any([signal, deadline]);
+    ended.throwIfAborted();
+    const body = hop.hasBody && outbound.body ? await until(ended, outbound.body()) : undefined;
+    const dispatcher = noting(agents.of(tenantId, rules.policy, waits), () => {
+      sent = true;
+    });
     const response = await timingsOfRequest.run(timings, () =>
-      request(hop.url, {
-        dispatcher: agents.of(tenantId, rules.policy, waits),
-        method: hop.method,
-        headers: hop.headers,
-        body: body ?? null,
-        signal: AbortSignal.any([signal, deadline]),
-      }),
+      until(
+        ended,
+        request(hop.url, {
+          dispatcher,
+          method: hop.method,
+          headers: hop.headers,
+          body: body ?? null,
+          signal: ended,
+        }),
+      ),
     );
     timings.first_byte = performance.now() - start;
     // A body that is dropped emits an error. Without a listener, that would end the process.
@@ -107,6 +121,35 @@ async function sendHop(
   } catch (error) {
     throw failureOf(error, context);
   }
+}
+
+/**
+ * A dispatcher that calls a function when a request is about to be written: until then, a repetition does no harm. It
+ * does what `compose` does, but that would convert the headers of each response twice.
+ */
+function noting(dispatcher: Dispatcher, started: () => void): Dispatcher {
+  const dispatch: Dispatcher["dispatch"] = (options, handler) => {
+    // The handler belongs to this request alone.
+    const start = handler.onConnect?.bind(handler);
+    handler.onConnect = (...args) => {
+      started();
+      start?.(...args);
+    };
+    return dispatcher.dispatch(options, handler);
+  };
+  return { dispatch } as Dispatcher;
+}
+
+/**
+ * Waits for a request until the signal is aborted. undici looks at the signal of a request only once its connection is
+ * there, so a slow name or a silent TLS server would outlive the deadline. A connection that comes later sends nothing.
+ */
+function until<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    signal.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
 }
 
 const redirectStatuses = [301, 302, 303, 307, 308];

@@ -29,7 +29,7 @@ const form = /^(\*\.)?(\[[0-9a-f:.]+\]|[^\s/:*@[\]]+)(?::(\d{1,5}))?$/i;
 
 /**
  * Reads a pattern: `api.example.com`, `*.example.com` (any depth, not the name itself), an address, each perhaps with a
- * port. Returns undefined if the pattern is malformed or names a whole top-level domain.
+ * port. Returns undefined if the pattern is malformed or names a whole public top-level domain.
  */
 export function readPattern(pattern: string): HostPattern | undefined {
   const [, star, name = "", port] = form.exec(isIP(pattern) === 6 ? `[${pattern}]` : pattern) ?? [];
@@ -37,7 +37,8 @@ export function readPattern(pattern: string): HostPattern | undefined {
   const isWildcard = star !== undefined;
   const labels = host.split(".");
   if (host === "" || labels.includes("")) return undefined;
-  if (isWildcard && (labels.length < 2 || isIP(host) !== 0)) return undefined;
+  if (isWildcard && (isIP(host) !== 0 || (labels.length < 2 && !names.denied_suffixes.includes(host))))
+    return undefined;
   const number = port === undefined ? undefined : Number(port);
   if (number !== undefined && (number < 1 || number > 65_535)) return undefined;
   return { host, isWildcard, port: number };

@@ -3,6 +3,7 @@
  * it. All of them are documents with the same spelling in code, in files and in the database.
  */
 import { createHash } from "node:crypto";
+import { isIP } from "node:net";
 import { z } from "zod";
 import { Addresses, isCidr } from "./addresses.ts";
 import { readPattern } from "./hosts.ts";
@@ -23,13 +24,13 @@ export const egressDocument = z.strictObject({
   /** Networks that are not public and may be reached, such as `10.1.0.0/16`. */
   allow_cidrs: z.array(z.string().refine(isCidr, "must be a network such as 10.1.0.0/16")).default([]),
   /** Names that are refused by default, such as `billing.internal` and `*.svc.cluster.local`. */
-  allow_names: z.array(z.string().min(1)).default([]),
+  allow_names: z.array(hostPattern).default([]),
   nat64: z.boolean().default(false),
   /** Whether webhooks may be sent over plain http. */
   allow_http: z.boolean().default(false),
   allow_ports: z.array(portRange).default([]),
   /** The DNS servers to ask, instead of those of this machine. */
-  dns_servers: z.array(z.string().min(1)).default([]),
+  dns_servers: z.array(z.string().refine(isServer, "must be an address, perhaps with a port")).default([]),
   /** `system` asks the operating system, which also reads the hosts file. */
   dns: z.enum(["resolver", "system"]).default("resolver"),
   /** An egress proxy. It resolves names and must refuse private addresses itself. */
@@ -50,6 +51,11 @@ export const egressDocument = z.strictObject({
 });
 export type EgressDocument = z.input<typeof egressDocument>;
 type EgressSettings = z.output<typeof egressDocument>;
+
+function isServer(text: string): boolean {
+  const [, six, four, port = "53"] = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+))(?::(\d{1,5}))?$/i.exec(text) ?? [];
+  return isIP(text) !== 0 || (isIP(six ?? four ?? "") !== 0 && Number(port) >= 1 && Number(port) <= 65_535);
+}
 
 /** A document in force, with the functions that judge by it. */
 export interface EgressPolicy extends EgressSettings {

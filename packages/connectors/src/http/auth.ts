@@ -23,11 +23,21 @@ const marginMs = 60_000;
 const maxCached = 10_000;
 
 /** What a token request has in common with the request that it is for. */
-export type Common = Pick<OutboundRequest, "tenantId" | "rules" | "waits" | "timeoutMs" | "signal">;
+export type Common = Pick<
+  OutboundRequest,
+  "tenantId" | "rules" | "waits" | "timeoutMs" | "deadline" | "signal"
+>;
+
+interface Issued {
+  readonly token: string;
+  readonly until: number;
+  /** Whether a request after the first one has used it. */
+  isReused: boolean;
+}
 
 export class Authorization {
   readonly #around: Pick<Surroundings, "agents">;
-  readonly #tokens = new Map<string, { readonly token: string; readonly until: number }>();
+  readonly #tokens = new Map<string, Issued>();
 
   constructor(around: Pick<Surroundings, "agents">) {
     this.#around = around;
@@ -52,6 +62,17 @@ export class Authorization {
     return `Bearer ${token}`;
   }
 
+  /**
+   * Drops the token of a header that a server has refused. Returns whether a new one may help: one that was issued for
+   * this request is refused for another reason.
+   */
+  forget(header: string | undefined): boolean {
+    const found = [...this.#tokens].find(([, { token }]) => header === `Bearer ${token}`);
+    if (found !== undefined) this.#tokens.delete(found[0]);
+    // Another request has dropped it already, so it was reused.
+    return found === undefined || found[1].isReused;
+  }
+
   /** The token is sent to the target, so the secret must be bound to its host as well as to that of the token URL. */
   async #token(
     given: OAuth2,
@@ -60,11 +81,8 @@ export class Authorization {
     values: Values,
     scrubber: Scrubber,
   ): Promise<string> {
-    const url = checkUrl(given.token_url, {
-      ...common.rules,
-      allowlists: [],
-      httpsOnly: target.protocol === "https:",
-    });
+    const rules = { ...common.rules, httpsOnly: target.protocol === "https:" };
+    const url = checkUrl(given.token_url, rules);
     const id = await values.text(given.client_id, [url, target]);
     const secret = await values.text(given.client_secret, [url, target]);
     const key = createHash("sha256")
@@ -73,7 +91,10 @@ export class Authorization {
       )
       .digest("base64");
     const cached = this.#tokens.get(key);
-    if (cached !== undefined && cached.until > performance.now()) return cached.token;
+    if (cached !== undefined && cached.until > performance.now()) {
+      cached.isReused = true;
+      return cached.token;
+    }
     const { access_token, expires_in = 0 } = await this.#fetch(
       url,
       given.scope,
@@ -82,7 +103,8 @@ export class Authorization {
       scrubber,
     );
     if (this.#tokens.size >= maxCached) this.#tokens.clear();
-    this.#tokens.set(key, { token: access_token, until: performance.now() + expires_in * 1000 - marginMs });
+    const until = performance.now() + expires_in * 1000 - marginMs;
+    this.#tokens.set(key, { token: access_token, until, isReused: false });
     return access_token;
   }
 
@@ -100,7 +122,6 @@ export class Authorization {
       ...common,
       url: url.href,
       method: "POST",
-      rules: { ...common.rules, allowlists: [] },
       headers: {
         accept: "application/json",
         authorization: `Basic ${Buffer.from(pair).toString("base64")}`,

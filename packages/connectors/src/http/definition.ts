@@ -2,6 +2,7 @@
 import { defineJob, type JobDefinition } from "@jobforge/sdk-ts";
 import { z } from "zod";
 import { hostPattern } from "../egress/policy.ts";
+import { jsonValue } from "../json-value.ts";
 import { secretReference } from "../secrets/provider.ts";
 
 export const maxTimeoutMs = 300_000;
@@ -45,7 +46,7 @@ const payload = z
     headers: headerValues.default({}),
     auth: auth.optional(),
     /** A text is sent byte for byte; any other JSON value is sent as JSON. */
-    body: z.json().optional(),
+    body: jsonValue.optional(),
     body_base64: z.base64().optional(),
     body_artifact: z.string().optional(),
     timeout_ms: z.int().min(1).max(maxTimeoutMs).default(30_000),
@@ -88,7 +89,7 @@ const result = z.object({
   body: z.string().optional(),
   /** Present if `body` is not text. */
   body_encoding: z.literal("base64").optional(),
-  json: z.json().optional(),
+  json: jsonValue.optional(),
   truncated: z.boolean(),
   bytes: z.int(),
   artifact_ref: z.string().optional(),

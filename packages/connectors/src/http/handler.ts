@@ -1,6 +1,6 @@
 /** Runs `connector.http.request`: one guarded request, and what is kept of its response. */
 import { Readable } from "node:stream";
-import { type JobContext, type JobHandler, retryPresets } from "@jobforge/sdk-ts";
+import type { JobContext, JobHandler } from "@jobforge/sdk-ts";
 import { refOf, requireOwner } from "../artifacts/store.ts";
 import type { ConnectorConfiguration } from "../configuration.ts";
 import { decoded, limited, readBody, tooLarge } from "../egress/body.ts";
@@ -14,9 +14,9 @@ import { version } from "../version.ts";
 import { Authorization } from "./auth.ts";
 import { bodyText, type HttpRequest, type HttpResult, httpRequest } from "./definition.ts";
 import { RequestHeaders, Values, withQuery } from "./headers.ts";
-import { keptBody, keptHeaders, previewOf } from "./response.ts";
+import { beginningOf, keptBody, keptHeaders, previewBytes, previewOf } from "./response.ts";
 
-const waits = { connectMs: 10_000, firstByteMs: 15_000, betweenBytesMs: 10_000 };
+const waits = { connectMs: 10_000, betweenBytesMs: 10_000 };
 const maxArtifactBytes = 1_073_741_824;
 
 export function httpHandler(around: Surroundings): JobHandler {
@@ -29,9 +29,8 @@ export function httpHandler(around: Surroundings): JobHandler {
       rules.schedule = config.retry_schedule;
       return await call(around, authorization, input, job, config, scrubber);
     } catch (error) {
-      return endFailed(job, scrubbed(error, scrubber), {
+      return await endFailed(job, scrubbed(error, scrubber), {
         ...rules,
-        policy: retryPresets.standard,
         isFinal: (failure) => isFinal(failure, input),
       });
     }
@@ -50,9 +49,20 @@ async function call(
   const outbound = await prepare(around, authorization, input, job, config, scrubber);
   const exchange = await send(around.agents, outbound);
   try {
-    const maxBytes = Math.min(input.response.max_bytes, config.max_bytes ?? Number.POSITIVE_INFINITY);
+    const allowed = config.max_bytes ?? Number.POSITIVE_INFINITY;
+    const maxBytes = Math.min(
+      input.response.on_large === "artifact" ? maxArtifactBytes : input.response.max_bytes,
+      allowed,
+    );
     const success = hasStatus(input.success, exchange.status);
-    if (!success) throw await statusFailure(exchange, input);
+    if (!success) {
+      // A token may be revoked before it expires. The next attempt asks for another one.
+      const isStale =
+        exchange.status === 401 &&
+        isOAuth2(input.auth) &&
+        authorization.forget(outbound.headers["authorization"]);
+      throw await statusFailure(exchange, input, scrubber, isStale);
+    }
     const kept = await keep(around, exchange, { ...input, maxBytes }, job, scrubber);
     return {
       status: exchange.status,
@@ -88,17 +98,20 @@ async function prepare(
   const rules = { policy, allowlists: [config.allowed_hosts, input.allowlist] };
   const url = checkUrl(input.url, rules);
   const timeoutMs = Math.min(input.timeout_ms, config.timeout_ms ?? Number.POSITIVE_INFINITY);
-  const common = { tenantId, rules, waits, timeoutMs, signal };
+  // A request for a token is part of this time.
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const common = { tenantId, rules, waits, timeoutMs, deadline, signal };
   const values = new Values(around.secrets, scrubber, { tenantId, policy, urls: [url], signal });
   const headers = new RequestHeaders();
   const agent = config.user_agent_suffix === undefined ? "" : ` ${config.user_agent_suffix}`;
   headers.set("user-agent", `JobForge/${version}${agent}`);
   headers.set("traceparent", job.traceparent);
-  headers.set("accept-encoding", input.response.decode ? "gzip, br" : "identity");
   if (typeof input.body !== "string" && input.body !== undefined)
     headers.set("content-type", "application/json");
   await headers.add(config.default_headers, values);
   await headers.add(input.headers, values);
+  // A compressed body would hide the secrets in it.
+  headers.set("accept-encoding", input.response.decode ? "gzip, br" : "identity");
   if (input.auth !== undefined)
     headers.set("authorization", await authorization.header(input.auth, url, common, values, scrubber), true);
   const { idempotency_header: idempotency } = input;
@@ -127,7 +140,7 @@ function bodyOf(around: Surroundings, input: HttpRequest, job: JobContext): Outb
   return text === undefined ? undefined : async () => Buffer.from(text);
 }
 
-/** What is kept of the body: up to `maxBytes` in the result, or all of it as an artifact. */
+/** What is kept of the body: its beginning in the result, or all of it as an artifact. */
 async function keep(
   around: Surroundings,
   exchange: Exchange,
@@ -143,16 +156,18 @@ async function keep(
   const { maxBytes, response } = input;
   const header = exchange.headers["content-type"];
   const contentType = typeof header === "string" ? header : undefined;
-  const body = response.decode
+  const received = response.decode
     ? decoded(exchange.body, exchange.headers["content-encoding"]?.toString())
     : exchange.body;
-  if (response.on_large === "artifact") return await keepArtifact(around, body, contentType, job, scrubber);
-  const read = await readBody(body, maxBytes);
+  if (response.on_large === "artifact")
+    return await keepArtifact(around, limited(received, maxBytes), contentType, job, scrubber);
+  const read = await readBody(received, maxBytes);
   if (read.truncated && response.on_large === "fail") throw tooLarge(maxBytes, read.total);
-  const bytes = scrubber.bytes(read.bytes);
+  const bytes = scrubber.bytes(read.bytes, !read.truncated);
+  const body = keptBody(bytes, response.body, contentType, !read.truncated, scrubber);
   return {
     response_body_preview: previewOf(bytes),
-    ...(keptBody(bytes, response.body, contentType, !read.truncated) as Pick<HttpResult, "body" | "json">),
+    ...(body as Pick<HttpResult, "body" | "json">),
     truncated: read.truncated,
     bytes: read.total,
   };
@@ -168,7 +183,7 @@ async function keepArtifact(
   const key = `http/${job.tenantId}/${job.id}/response`;
   let preview = "";
   const watched = async function* (): AsyncGenerator<Buffer> {
-    for await (const chunk of scrubber.stream(limited(body, maxArtifactBytes))) {
+    for await (const chunk of scrubber.stream(body)) {
       if (preview === "") preview = previewOf(chunk);
       yield chunk;
     }
@@ -177,14 +192,21 @@ async function keepArtifact(
   return { response_body_preview: preview, truncated: false, bytes, artifact_ref: refOf(key) };
 }
 
+function isOAuth2(auth: HttpRequest["auth"]): boolean {
+  return auth !== undefined && "oauth2" in auth;
+}
+
 /** The failure of a response whose status is not a success. */
-async function statusFailure(exchange: Exchange, input: HttpRequest): Promise<ConnectorError> {
+async function statusFailure(
+  exchange: Exchange,
+  { final_on, retry_on }: HttpRequest,
+  scrubber: Scrubber,
+  isStale: boolean,
+): Promise<ConnectorError> {
   const { status, headers } = exchange;
-  const { bytes, total } = await readBody(exchange.body, 1024);
   const details = {
     status,
-    bytes: total,
-    preview: previewOf(bytes),
+    ...(await beginningOf(exchange, previewBytes, scrubber)),
     retry_after: retryAfterOf(status, headers["retry-after"]),
     sent: true,
   };
@@ -196,8 +218,8 @@ async function statusFailure(exchange: Exchange, input: HttpRequest): Promise<Co
     );
   const isFinal =
     headers["jobforge-no-retry"] === "true" ||
-    hasStatus(input.final_on, status) ||
-    !hasStatus(input.retry_on, status);
+    hasStatus(final_on, status) ||
+    !(isStale || hasStatus(retry_on, status));
   return new ConnectorError(
     "http_status",
     `${exchange.url.host} responded with status ${status}.`,

@@ -1,5 +1,5 @@
 /** Builds the headers, the query and the authorization of a request, and looks up the secrets in them. */
-import { checkHeader, checkHeaderSizes } from "../egress/headers.ts";
+import { checkHeader, checkHeaders } from "../egress/headers.ts";
 import { ConnectorError } from "../errors.ts";
 import type { SecretReference } from "../secrets/provider.ts";
 import type { Scrubber } from "../secrets/scrub.ts";
@@ -50,7 +50,7 @@ export class RequestHeaders {
   }
 
   check(): void {
-    checkHeaderSizes(this.all);
+    checkHeaders(this.all);
   }
 }
 

@@ -1,9 +1,12 @@
 /** What is kept of a response: nothing that the database cannot store, and no secret. */
 import { isUtf8 } from "node:buffer";
 import { toJson } from "@jobforge/sdk-ts";
+import { readBody } from "../egress/body.ts";
+import type { Exchange } from "../egress/exchange.ts";
+import { ConnectorError } from "../errors.ts";
 import type { Scrubber } from "../secrets/scrub.ts";
 
-const previewBytes = 1024;
+export const previewBytes = 1024;
 /** JSON writes some characters as six. A text that grows more than base64 would is kept in base64. */
 const maxGrowth = 1.4;
 
@@ -23,16 +26,36 @@ export function previewOf(bytes: Buffer): string {
   return text.replaceAll("\u0000", "\uFFFD");
 }
 
-/** The body in the form that the payload asks for, if it can be stored in that form. */
+/**
+ * The beginning of a body of which only the status counts. One that is too long, too slow or breaks off does not change
+ * what the status says.
+ */
+export async function beginningOf(
+  exchange: Exchange,
+  maxBytes: number,
+  scrubber: Scrubber,
+): Promise<{ readonly preview: string; readonly bytes: number }> {
+  try {
+    const { bytes, total, truncated } = await readBody(exchange.body, maxBytes);
+    return { preview: previewOf(scrubber.bytes(bytes, !truncated)), bytes: total };
+  } catch (error) {
+    const failure = exchange.failure(error);
+    if (failure instanceof ConnectorError) return { preview: "", bytes: 0 };
+    throw failure;
+  }
+}
+
+/** The body in the form that the payload asks for, if it can be stored in that form. Its bytes have no secrets. */
 export function keptBody(
   bytes: Buffer,
   form: "auto" | "text" | "base64" | "none",
   contentType: string | undefined,
   isWhole: boolean,
+  scrubber: Scrubber,
 ): KeptBody {
   if (form === "none") return {};
   if (form === "auto" && isWhole && /[/+]json\b/i.test(contentType ?? "")) {
-    const json = storableJson(bytes);
+    const json = storableJson(bytes, scrubber);
     if (json !== undefined) return { json };
   }
   const text = form === "base64" ? undefined : storableText(bytes);
@@ -47,10 +70,13 @@ function storableText(bytes: Buffer): string | undefined {
   return text;
 }
 
-/** The parsed body. Undefined if it is not JSON, or if Postgres would write it much longer than it is. */
-function storableJson(bytes: Buffer): unknown {
+/**
+ * The parsed body without secrets. Undefined if it is not JSON, if it is nested too deeply to be searched, or if
+ * Postgres would write it much longer than it is.
+ */
+function storableJson(bytes: Buffer, scrubber: Scrubber): unknown {
   try {
-    const json: unknown = JSON.parse(bytes.toString("utf8"));
+    const json = scrubber.json(JSON.parse(bytes.toString("utf8")));
     const { text } = toJson(json, "body");
     // Postgres writes 1e300 with 300 zeros.
     return /\de[+-]?\d/i.test(text) || text.length > bytes.length * maxGrowth + 16 ? undefined : json;
@@ -69,7 +95,8 @@ export function keptHeaders(
   const masked = new Set(redacted.map((name) => name.toLowerCase()));
   const kept: Record<string, string> = {};
   for (const name of names.map((each) => each.toLowerCase())) {
-    const found = headers[name];
+    // A payload may name `constructor`, which every object has.
+    const found = Object.hasOwn(headers, name) ? headers[name] : undefined;
     if (found === undefined) continue;
     const text = Array.isArray(found) ? found.join(", ") : found;
     kept[name] = masked.has(name) ? "[redacted]" : scrubber.text(text.replaceAll("\u0000", "\uFFFD"));

@@ -1,6 +1,7 @@
 /** `connector.report.generate`: the payload and the result, with the names that older payloads use. */
 import { defineJob, type JobDefinition } from "@jobforge/sdk-ts";
 import { z } from "zod";
+import { jsonValue } from "../json-value.ts";
 
 export const formats = ["json", "html", "csv"] as const;
 const format = z.enum(formats);
@@ -11,16 +12,16 @@ const column = z.strictObject({
   /** How values are shown. `url`: a link in HTML, if it is http or https. */
   type: z.enum(["text", "number", "date", "url"]).default("text"),
 });
-const row = z.record(z.string(), z.json());
+const row = z.record(z.string(), jsonValue);
 
 const payload = z
   .strictObject({
-    /** The name of a built-in or registered report. Without it, the payload has the rows. */
+    /** The name of a built-in or registered report. It reads its rows itself, unless the payload has them. */
     report_type: z
       .string()
       .regex(/^[a-z][a-z0-9-]{0,63}$/, "must be a name such as usage-summary")
       .default("rows"),
-    params: z.record(z.string(), z.json()).default({}),
+    params: z.record(z.string(), jsonValue).default({}),
     rows: z.array(row).optional(),
     /** An artifact of the tenant with one JSON object per line. */
     inputs_ref: z.string().optional(),
@@ -39,12 +40,12 @@ const payload = z
         chart: z.strictObject({ label: z.string(), value: z.string() }).optional(),
       })
       .prefault({}),
-    /** Older name of `rows`. */
-    inputs_data: z.array(row).optional(),
+    /** Older name of `rows`. One object is one row. */
+    inputs_data: z.union([z.array(row), row]).optional(),
   })
   .transform(({ inputs_data, rows, format, ...rest }) => ({
     ...rest,
-    rows: rows ?? inputs_data,
+    rows: rows ?? (inputs_data === undefined || Array.isArray(inputs_data) ? inputs_data : [inputs_data]),
     formats: [...new Set(Array.isArray(format) ? format : [format])],
   }));
 

@@ -1,7 +1,5 @@
 /** Runs `connector.report.generate`: one pass over the rows, into every format at once. */
-import { createInterface } from "node:readline";
-import { Readable } from "node:stream";
-import { type ArtifactStore, type JobContext, type JobHandler, retryPresets } from "@jobforge/sdk-ts";
+import type { ArtifactStore, JobContext, JobHandler } from "@jobforge/sdk-ts";
 import { requireOwner } from "../artifacts/store.ts";
 import { ConnectorError } from "../errors.ts";
 import { endFailed } from "../retries.ts";
@@ -13,6 +11,8 @@ import { type ReportFacts, type ReportWriter, writers } from "./writers.ts";
 /** What a result contains itself, in total. */
 const maxInlineBytes = 100_000;
 const progressEvery = 5000;
+/** The longest line of an artifact with rows. */
+const maxLineBytes = 1_048_576;
 
 export function reportHandler(artifacts: ArtifactStore, reports: readonly ReportDefinition[]): JobHandler {
   const known = new Map(reports.map((report) => [report.name, report]));
@@ -20,7 +20,7 @@ export function reportHandler(artifacts: ArtifactStore, reports: readonly Report
     try {
       return await generate(artifacts, known, input, job);
     } catch (error) {
-      return endFailed(job, error, { policy: retryPresets.standard });
+      return await endFailed(job, error);
     }
   });
 }
@@ -31,14 +31,17 @@ async function generate(
   input: ReportRequest,
   job: JobContext,
 ): Promise<ReportResult> {
-  const definition = known.get(input.report_type);
-  if (definition === undefined && input.report_type !== "rows")
+  const named = known.get(input.report_type);
+  if (named === undefined && input.report_type !== "rows")
     throw new ConnectorError(
       "invalid_payload",
       `There is no report ${input.report_type}. Known reports: ${[...known.keys()].join(", ")}.`,
     );
+  // Rows of the payload replace those of the report, and its columns with them.
+  const hasRows = input.rows !== undefined || input.inputs_ref !== undefined;
+  const definition = hasRows ? undefined : named;
   const [first, rows] = await peeked(source(artifacts, definition, input, job));
-  const title = input.options.title ?? definition?.title ?? "Report";
+  const title = input.options.title ?? named?.title ?? "Report";
   const facts: ReportFacts = {
     title,
     generatedAt: new Date().toISOString(),
@@ -113,18 +116,36 @@ async function* source(
       yield row as ReportRow;
   else if (input.rows !== undefined) yield* input.rows;
   else if (input.inputs_ref !== undefined)
-    yield* linesOf(await artifacts.get(requireOwner(input.inputs_ref, tenantId), signal));
+    yield* objectsOf(await artifacts.get(requireOwner(input.inputs_ref, tenantId), signal));
   else throw new ConnectorError("invalid_payload", "A report needs rows, inputs_ref or a report_type.");
 }
 
-/** The objects of an artifact, one per line. */
-async function* linesOf(content: AsyncIterable<Buffer>): AsyncGenerator<ReportRow> {
+/** The objects of an artifact, one per line. A line without an end must not fill the memory. */
+async function* objectsOf(content: AsyncIterable<Buffer>): AsyncGenerator<ReportRow> {
   let number = 0;
-  for await (const line of createInterface({ input: Readable.from(content) })) {
+  for await (const line of linesOf(content)) {
     number += 1;
-    if (line.trim() === "") continue;
-    yield parsed(line, number);
+    if (line.trim() !== "") yield parsed(line, number);
   }
+}
+
+async function* linesOf(content: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let kept: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of content) {
+    let start = 0;
+    for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, start)) {
+      yield Buffer.concat([...kept, chunk.subarray(start, end)]).toString("utf8");
+      kept = [];
+      length = 0;
+      start = end + 1;
+    }
+    kept.push(chunk.subarray(start));
+    length += chunk.length - start;
+    if (length > maxLineBytes)
+      throw new ConnectorError("invalid_payload", `The artifact has a line over ${maxLineBytes} bytes.`);
+  }
+  yield Buffer.concat(kept).toString("utf8");
 }
 
 function parsed(line: string, number: number): ReportRow {

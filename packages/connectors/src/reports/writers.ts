@@ -24,11 +24,19 @@ export interface ReportWriter {
 export function textOf(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? "" : value.toISOString();
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "object" ? jsonOf(value) : String(value);
 }
 
-/** Characters with which a spreadsheet begins a formula, also in their full-width forms. */
-const formula = /^[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
+/** A value as JSON. Drivers return large numbers as bigint, which JSON does not have: it becomes a text. */
+function jsonOf(value: unknown): string {
+  return JSON.stringify(value, (_, each: unknown) => (typeof each === "bigint" ? String(each) : each));
+}
+
+/**
+ * Characters with which a spreadsheet begins a formula, also in their full-width forms. Drivers return amounts as
+ * texts: a negative one is no formula.
+ */
+const formula = /^(?!-\d+(?:\.\d+)?$)[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
 
 function cell(value: unknown, raw: boolean): string {
   const text = textOf(value);
@@ -54,7 +62,7 @@ function jsonWriter({ columns, title, generatedAt }: ReportFacts): ReportWriter 
   return {
     contentType: "application/json",
     head: () => `{"title":${JSON.stringify(title)},"generated_at":"${generatedAt}","rows":[`,
-    row: (row, index) => `${index === 0 ? "" : ","}\n${JSON.stringify(picked(row))}`,
+    row: (row, index) => `${index === 0 ? "" : ","}\n${jsonOf(picked(row))}`,
     tail: (rows) => `\n],"count":${rows}}\n`,
   };
 }

@@ -25,12 +25,16 @@ export class Secrets {
   }
 
   /**
-   * Resolves to the value. A secret that does not exist, belongs to another tenant, is not listed in the policy, or is
-   * not bound to the host, gives the same error.
+   * Resolves to the value. A secret that does not exist, belongs to another tenant, is not listed in the policy, is not
+   * bound to the host, or would travel in plain text, gives the same error.
    */
   async resolve({ $secret: name }: SecretReference, use: SecretUse): Promise<string> {
     const rule = Object.hasOwn(use.policy.secrets, name) ? use.policy.secrets[name] : undefined;
-    const isBound = use.urls.every((url) => matchesAny(rule?.hosts ?? [], url.hostname, portOf(url)));
+    const isBound = use.urls.every(
+      (url) =>
+        (url.protocol === "https:" || use.policy.allow_http) &&
+        matchesAny(rule?.hosts ?? [], url.hostname, portOf(url)),
+    );
     if (rule === undefined || !isBound) throw unavailable();
     const value =
       (await this.#get(use.tenantId, name, use.signal)) ??
@@ -59,8 +63,8 @@ export class Secrets {
 function unavailable(): ConnectorError {
   return new ConnectorError(
     "secret_unavailable",
-    "A secret of this job is not available: it is missing, or not allowed for this tenant and host. " +
-      "An operator lists it in the egress policy under secrets.",
+    "A secret of this job is not available: it is missing, or not allowed for this tenant and URL. " +
+      "An operator lists it in the egress policy under secrets, and sets allow_http for plain http.",
     { sent: false },
   );
 }

@@ -27,7 +27,7 @@ export function webhookBody(format: WebhookDelivery["format"], event: EventFacts
           specversion: "1.0",
           id,
           source: `jobforge/${tenantId}`,
-          type,
+          ...cloudEvent(type, data),
           time: timestamp,
           datacontenttype: "application/json",
           data,
@@ -39,6 +39,14 @@ export function webhookBody(format: WebhookDelivery["format"], event: EventFacts
     case "raw":
       return json(data);
   }
+}
+
+/** JobForge's own types get a prefix, so that they are unique, and events of a job name it. */
+function cloudEvent(type: string, data: unknown): { readonly type: string; readonly subject?: string } {
+  if (!/^(?:job|schedule|webhook)\./.test(type)) return { type };
+  const id = typeof data === "object" && data !== null && "id" in data ? data.id : undefined;
+  const subject = type.startsWith("job.") && typeof id === "string" ? { subject: id } : {};
+  return { type: `dev.jobforge.${type}`, ...subject };
 }
 
 function json(value: unknown, contentType = "application/json"): WebhookBody {

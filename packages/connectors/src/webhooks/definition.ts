@@ -2,6 +2,7 @@
 import { defineJob, type JobDefinition, type RetryPolicy } from "@jobforge/sdk-ts";
 import { z } from "zod";
 import { headerValues } from "../http/definition.ts";
+import { jsonValue } from "../json-value.ts";
 import { secretReference } from "../secrets/provider.ts";
 
 export const maxTimeoutMs = 60_000;
@@ -22,7 +23,7 @@ const event = z.strictObject({
   type: z.string().min(1).max(200),
   /** When the event happened. Default: when the job was created. */
   timestamp: z.iso.datetime({ offset: true }).optional(),
-  data: z.json().default({}),
+  data: jsonValue.default({}),
 });
 const url = z.string();
 /** While a secret is rotated: the new one first, and up to two old ones. */
@@ -43,7 +44,7 @@ const payload = z
     target_url: url.optional(),
     event_type: z.string().min(1).max(200).optional(),
     event_id: eventId.optional(),
-    data: z.json().optional(),
+    data: jsonValue.optional(),
     secret_ref: z.string().optional(),
     signature_algo: z.enum(["sha256", "sha512"]).default("sha256"),
   })

@@ -1,59 +1,47 @@
 /** Runs `connector.webhook.deliver`: builds, signs and sends one body. What was not delivered is a failed run. */
 import type { JobContext, JobHandler } from "@jobforge/sdk-ts";
 import type { ConnectorConfiguration } from "../configuration.ts";
-import { readBody } from "../egress/body.ts";
 import { type Exchange, send } from "../egress/exchange.ts";
 import { checkUrl } from "../egress/url.ts";
 import { ConnectorError } from "../errors.ts";
 import { scrubbed } from "../http/handler.ts";
 import { RequestHeaders, Values } from "../http/headers.ts";
-import { previewOf } from "../http/response.ts";
+import { beginningOf } from "../http/response.ts";
 import { endFailed, retryAfterOf } from "../retries.ts";
 import { Scrubber } from "../secrets/scrub.ts";
 import type { Surroundings } from "../surroundings.ts";
 import { version } from "../version.ts";
 import { webhookBody } from "./body.ts";
-import { type WebhookDelivery, type WebhookResult, webhookDeliver, webhookRetry } from "./definition.ts";
-import { endpointKeys, masterKeysOf, type WebhookOptions } from "./keys.ts";
-import { legacySignature, readSigningKey, type SigningKey, standardSignature } from "./signing.ts";
+import { type WebhookDelivery, type WebhookResult, webhookDeliver } from "./definition.ts";
+import { masterKeysOf, type WebhookOptions } from "./endpoints.ts";
+import { legacySignature, standardSignature } from "./signing.ts";
+import { type SigningKeys, type Target, targetOf } from "./target.ts";
 
-const waits = { connectMs: 5000, firstByteMs: 15_000, betweenBytesMs: 10_000 };
+const waits = { connectMs: 5000, betweenBytesMs: 10_000 };
 const maxResponseBytes = 65_536;
 
-/** Where a delivery goes and with which keys it is signed. `texts` are secrets of the older form. */
-interface Target {
-  readonly url: string;
-  readonly format: WebhookDelivery["format"];
-  readonly headers: Readonly<Record<string, string>>;
-  keys(values: Values): Promise<{ readonly keys: readonly SigningKey[]; readonly texts: readonly string[] }>;
+/**
+ * A delivery that was claimed just before its endpoint was disabled waits with the others, and loses no attempt. The
+ * hold of the endpoint's key does not concern a job that only names the endpoint, so that one asks ever more rarely.
+ */
+function disabledWaitMs(attempt: number): number {
+  return Math.min(5000 * 2 ** (attempt - 1), 600_000);
 }
 
 export function webhookHandler(around: Surroundings, options: WebhookOptions): JobHandler {
-  const masterKeys = masterKeysOf(options);
-  const targetOf = async (input: WebhookDelivery, tenantId: string): Promise<Target> => {
-    const { url, endpoint_id, format, secrets } = input;
-    if (endpoint_id === undefined)
-      return { url: url ?? "", format, headers: {}, keys: (values) => secretKeys(secrets, format, values) };
-    const endpoint = await options.endpoints?.(tenantId, endpoint_id);
-    if (endpoint === undefined)
-      throw new ConnectorError("endpoint_unknown", "The tenant has no such endpoint.", { sent: false });
-    return {
-      url: endpoint.url,
-      format: endpoint.format ?? format,
-      headers: endpoint.headers ?? {},
-      keys: async () => ({ keys: endpointKeys(masterKeys, tenantId, endpoint_id, endpoint), texts: [] }),
-    };
-  };
+  const masterKeys = options.masterKeys ?? masterKeysOf(process.env);
   return webhookDeliver.handle(async (input, job) => {
     const scrubber = new Scrubber();
     const rules: { schedule?: readonly number[] | undefined } = {};
     try {
       const config = await around.configurations.of(job.tenantId, "webhook.deliver");
-      rules.schedule = config.retry_schedule;
-      return await deliver(around, await targetOf(input, job.tenantId), input, job, config, scrubber);
+      const target = await targetOf(input, job.tenantId, options, masterKeys);
+      rules.schedule = target.schedule ?? config.retry_schedule;
+      if (!target.isDisabled) return await deliver(around, target, input, job, config, scrubber);
     } catch (error) {
-      return endFailed(job, scrubbed(error, scrubber), { ...rules, policy: webhookRetry });
+      return await endFailed(job, scrubbed(error, scrubber), rules);
     }
+    return job.defer({ inMs: disabledWaitMs(job.attempt) }, { counts: false });
   });
 }
 
@@ -91,7 +79,7 @@ async function deliver(
   headers.set("accept-encoding", "identity");
   headers.set("traceparent", job.traceparent);
   const signing = { ...(await target.keys(values)), id, sentAt, body: body.bytes };
-  setSignatures(headers, input, target.format, signing, job.attempt);
+  setSignatures(headers, input, target, signing, job.attempt);
   headers.check();
   const start = performance.now();
   const exchange = await send(around.agents, {
@@ -106,7 +94,7 @@ async function deliver(
     timeoutMs: Math.min(input.timeout_ms, config.timeout_ms ?? Number.POSITIVE_INFINITY),
     signal,
   });
-  const preview = scrubber.text(await responsePreview(exchange));
+  const { preview } = await beginningOf(exchange, maxResponseBytes, scrubber);
   if (exchange.status < 200 || exchange.status > 299) throw statusFailure(exchange, preview);
   return {
     delivered: true,
@@ -119,9 +107,7 @@ async function deliver(
   };
 }
 
-interface Signing {
-  readonly keys: readonly SigningKey[];
-  readonly texts: readonly string[];
+interface Signing extends SigningKeys {
   readonly id: string;
   readonly sentAt: Date;
   readonly body: Buffer;
@@ -129,8 +115,8 @@ interface Signing {
 
 function setSignatures(
   headers: RequestHeaders,
-  { event, signature, signature_algo }: WebhookDelivery,
-  format: WebhookDelivery["format"],
+  { event, signature_algo }: WebhookDelivery,
+  { format, signature }: Target,
   { keys, texts, id, sentAt, body }: Signing,
   attempt: number,
 ): void {
@@ -147,39 +133,6 @@ function setSignatures(
   headers.set("x-jobforge-delivery-attempt", String(attempt));
   const [text] = texts;
   if (text !== undefined) headers.set("x-jobforge-signature", legacySignature(signature_algo, text, body));
-}
-
-/** Looks up the secrets of a payload. One that has not the form of Standard Webhooks can sign only the older format. */
-async function secretKeys(
-  secrets: WebhookDelivery["secrets"],
-  format: WebhookDelivery["format"],
-  values: Values,
-): Promise<{ readonly keys: readonly SigningKey[]; readonly texts: readonly string[] }> {
-  const texts = await Promise.all(secrets.map((secret) => values.text(secret)));
-  if (format === "legacy") return { keys: [], texts };
-  const keys = texts.map((text) => {
-    const key = readSigningKey(text);
-    if (key === undefined)
-      throw new ConnectorError(
-        "secret_unavailable",
-        "The secret of a webhook must have the form whsec_… with 24 to 64 bytes in base64, or whsk_….",
-        { sent: false },
-      );
-    return key;
-  });
-  return { keys, texts };
-}
-
-/** The status decides, so a body that is too long or breaks off does not fail the delivery. */
-async function responsePreview(exchange: Exchange): Promise<string> {
-  try {
-    const { bytes } = await readBody(exchange.body, maxResponseBytes);
-    return previewOf(bytes);
-  } catch (error) {
-    const failure = exchange.failure(error);
-    if (failure instanceof ConnectorError) return "";
-    throw failure;
-  }
 }
 
 /** Receivers are deployed wrongly for hours, so every status is retried, except the receiver's own word. */

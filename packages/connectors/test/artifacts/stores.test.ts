@@ -1,6 +1,6 @@
 /** Both stores keep the same promises. The one for S3 is tested against a server that checks signatures. */
 import { createHash, createHmac, randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -142,6 +142,45 @@ describe.for(stores)("a store of %s", ([, found]) => {
     await expect(store.put(ref.replace("artifact:", ""), chunks("x"), plain)).rejects.toMatchObject({
       code: "artifact_unavailable",
     });
+  });
+});
+
+describe("files", () => {
+  test("of an upload whose process was killed are listed after an hour, and deleted with the others", async () => {
+    const own = await mkdtemp(join(folder, "killed-"));
+    const store = fileStore(own);
+    const job = `reports/${T}/${randomUUID()}`;
+    // A process that is killed cannot clean up. Its file has this name until it is complete.
+    const [young, old] = ["a", "b"].map((digit) => `${digit.repeat(32)}.part`);
+    await mkdir(join(own, job), { recursive: true });
+    for (const name of [young, old]) await writeFile(join(own, job, name ?? ""), "half");
+    const anHourAgo = new Date(Date.now() - 3_600_000);
+    await utimes(join(own, job, old ?? ""), anHourAgo, anHourAgo);
+    await store.put(`${job}/the.part`, chunks("whole"), plain);
+    expect(await listed(store, `${job}/`)).toEqual([`artifact:${job}/${old}`, `artifact:${job}/the.part`]);
+    for (const ref of await listed(store, `${job}/`)) await store.delete(ref);
+    expect(await readdir(join(own, job))).toEqual([young]);
+  });
+
+  test("leave no empty folder, and a folder that goes away does not matter to an upload", async () => {
+    const own = await mkdtemp(join(folder, "empty-"));
+    const store = fileStore(own);
+    const key = keyOf("a.csv");
+    const { ref } = await store.put(key, chunks("x"), plain);
+    await store.delete(ref);
+    expect(await readdir(join(own, "reports", T))).toEqual([]);
+    const failing = async function* (): AsyncGenerator<Buffer> {
+      yield Buffer.from("x");
+      throw new Error("the source failed");
+    };
+    await expect(store.put(key, failing(), plain)).rejects.toThrow("the source failed");
+    expect(await readdir(join(own, "reports", T))).toEqual([]);
+    const others = Array.from({ length: 50 }, async (_, n) => {
+      await store.put(key.replace("a.csv", `${n}.csv`), chunks("x"), plain);
+      await store.delete(`artifact:${key.replace("a.csv", `${n}.csv`)}`);
+    });
+    await Promise.all(others);
+    expect(await listed(store, "")).toEqual([]);
   });
 });
 

@@ -109,6 +109,43 @@ describe("a server that", () => {
     });
   });
 
+  test("never finishes its TLS is cut off at the deadline, and nothing was sent", async () => {
+    const port = await startTcp(() => undefined);
+    await expect(get({ url: `https://127.0.0.1:${port}/`, timeoutMs: 200 })).rejects.toMatchObject({
+      code: "timeout",
+      details: { sent: false },
+    });
+  });
+
+  test("waits until many requests are there gets them all: none waits for another", async () => {
+    const waiting: (() => void)[] = [];
+    const server = await startServer((_, response) => {
+      waiting.push(() => response.end("ok"));
+      if (waiting.length === 30) for (const end of waiting) end();
+    });
+    const all = await Promise.all(Array.from({ length: 30 }, () => get({ url: server.url })));
+    expect(all.map(({ text }) => text)).toEqual(Array(30).fill("ok"));
+  });
+
+  test.for([
+    ["two lengths", "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab"],
+    [
+      "a length and chunks",
+      "HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n",
+    ],
+    ["a negative length", "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n"],
+    ["a header without a name", "HTTP/1.1 200 OK\r\n: x\r\n\r\n"],
+    ["a NUL in a header", "HTTP/1.1 200 OK\r\nx: a\u0000b\r\n\r\n"],
+    ["another status line", "HTTP/9.9 99999 OK\r\n\r\n"],
+    ["a switch of protocols", "HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"],
+  ] as const)("sends %s fails, and is retried", async ([, bytes]) => {
+    const port = await startTcp((socket) => socket.once("data", () => socket.end(bytes)));
+    const outcome = await get({ url: `http://127.0.0.1:${port}/`, timeoutMs: 2000 }).catch(
+      (error: unknown) => error,
+    );
+    expect(outcome).toMatchObject({ name: "ConnectorError", isFinal: false });
+  });
+
   test("never sends more than its limit is read up to the limit", async () => {
     const port = await startTcp((socket) => {
       socket.write("HTTP/1.1 200 OK\r\n\r\n");
@@ -160,7 +197,7 @@ describe("a compressed body", () => {
       method: "GET",
       headers: {},
       redirects: 0,
-      waits: { connectMs: 5000, firstByteMs: 5000, betweenBytesMs: 5000 },
+      waits: { connectMs: 5000, betweenBytesMs: 5000 },
       timeoutMs: 20_000,
       signal: new AbortController().signal,
       rules: { policy: egressPolicy(loopbackEgress) },
@@ -172,6 +209,8 @@ describe("a compressed body", () => {
   test("is decoded", async () => {
     expect(await from(gzipSync("hello"), "gzip")).toBe("hello");
     expect(await from(brotliCompressSync("hello"), "br")).toBe("hello");
+    const members = [gzipSync("hel"), gzipSync("lo"), Buffer.from("\0\0")];
+    expect(await from(Buffer.concat(members), "gzip")).toBe("hello");
   });
 
   test("that grows too far is cut off", async () => {

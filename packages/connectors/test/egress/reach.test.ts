@@ -1,4 +1,6 @@
 /** What requests reach: a DNS server and a certificate authority of the test play the attacker. */
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { createServer } from "node:http";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { loopbackEgress } from "../../src/index.ts";
@@ -26,7 +28,9 @@ describe("names", () => {
     const dns = await startDns();
     const server = await startServer((_, response) => response.end("internal"));
     const get = guarded({ dns_servers: [dns.address] });
-    for (const address of ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:7f00:1", "fd00::1"]) {
+    const embedded = ["::ffff:7f00:1", "2002:7f00:1::", "64:ff9b::7f00:1", "64:ff9b:1::7f00:1", "2001::1"];
+    const internal = ["127.0.0.1", "10.0.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "::1", "fd00::1"];
+    for (const address of [...internal, ...embedded]) {
       dns.set(name, [address]);
       const refused = get({ url: `http://${name}:${server.port}/` });
       await expect(refused, address).rejects.toMatchObject({ code: "blocked_address" });
@@ -70,6 +74,20 @@ describe("names", () => {
     await expect(get({ url: "https://nowhere.test.example/" })).rejects.toMatchObject({
       code: "dns_failed",
       isFinal: false,
+    });
+  });
+
+  test("whose server is silent are given up at the deadline, and nothing was sent", async () => {
+    const silent = createSocket("udp4").bind(0, "127.0.0.1");
+    await once(silent, "listening");
+    onTestFinished(() => {
+      silent.close();
+    });
+    const get = guarded({ dns_servers: [`127.0.0.1:${silent.address().port}`] });
+    await expect(get({ url: "https://api.test.example/", timeoutMs: 100 })).rejects.toMatchObject({
+      code: "timeout",
+      details: { sent: false },
+      message: expect.stringContaining("100 ms in total"),
     });
   });
 

@@ -2,9 +2,9 @@
 import { networkInterfaces } from "node:os";
 import { describe, expect, test } from "vitest";
 import table from "../../../../conformance/egress.json" with { type: "json" };
-import { isRefusedHeader } from "../../src/egress/headers.ts";
+import { checkHeader, checkHeaders, isRefusedHeader } from "../../src/egress/headers.ts";
 import { matchesAny, readPattern } from "../../src/egress/hosts.ts";
-import { egressPolicy } from "../../src/egress/policy.ts";
+import { type EgressDocument, egressPolicy } from "../../src/egress/policy.ts";
 import { checkUrl } from "../../src/egress/url.ts";
 import { ConnectorError } from "../../src/index.ts";
 
@@ -68,7 +68,31 @@ test("headers that JobForge sets, or that open metadata services, are refused in
     expect(isRefusedHeader(name), name).toBe(false);
 });
 
-test("a policy with a mistake is refused", () => {
-  for (const document of [{ allow_cidrs: ["10.0.0.0"] }, { allow_cidrs: ["::/129"] }, { alow_cidrs: [] }])
-    expect(() => egressPolicy(document as object)).toThrow();
+test("a header has a value of visible ASCII, which is never in the error", () => {
+  for (const text of ["", "a b\tc", "~!@#$%^&*()"]) expect(() => checkHeader("x-a", text)).not.toThrow();
+  for (const text of ["s3cret\r\nx-b: 1", "s3cret\n", "s3cret\0", "s3crét", "s3cret€", "s3cret\x7f"]) {
+    expect(() => checkHeader("x-a", text)).toThrow("The value of the header x-a must be visible ASCII");
+    expect(() => checkHeaders({ "x-jobforge-event": text })).toThrow("header x-jobforge-event must be");
+    expect(() => checkHeader("x-a", text)).not.toThrow("s3cr");
+  }
+  for (const name of ["", "a b", "a:b", "a\r\nb", "ä"]) expect(() => checkHeader(name, "x")).toThrow("name");
+});
+
+test("a request has at most 64 headers, 16 KiB of them, and a URL of 8 KiB", () => {
+  const headers = (count: number, length: number): Record<string, string> =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`x-${n}`, "a".repeat(length)]));
+  expect(() => checkHeaders(headers(64, 200))).not.toThrow();
+  expect(() => checkHeaders(headers(65, 1))).toThrow("at most 64 headers");
+  expect(() => checkHeaders(headers(8, 2048))).toThrow("16384 bytes");
+  const url = "https://api.example.com/";
+  expect(codeOf(url.padEnd(8192, "a"))).toBeNull();
+  expect(codeOf(url.padEnd(8193, "a"))).toBe("invalid_url");
+});
+
+test.for(cases.policies)("the policy %j is understood", (document) => {
+  expect(egressPolicy(document as EgressDocument)).toMatchObject(document);
+});
+
+test.for(cases.refused_policies)("the policy %j is refused", (document) => {
+  expect(() => egressPolicy(document as EgressDocument)).toThrow();
 });

@@ -50,6 +50,93 @@ test("rows of the payload become CSV, HTML and JSON that are safe to open", asyn
   expect(result).toMatchObject({ rows: 3, truncated: false });
 });
 
+test("a negative amount that is a text is no formula, and everything that begins like one is", async ({
+  forge,
+}) => {
+  const plain = ["-12.50", "-3", "12", "x-y"];
+  const formulas = ["-2+3", "-1 ", "--1", "-1\n", "-", "-.5", "+1", "@a", "\t=1", "\uFF1D1"];
+  const rows = [...plain, ...formulas].map((text) => ({ text }));
+  const { result } = await runner(forge).run(reportGenerate, { rows, format: "csv" });
+  const cells = String(result["report_csv"]).split("\r\n").slice(1, -1);
+  expect(cells.map((cell) => /^"?'/.test(cell))).toEqual([
+    ...plain.map(() => false),
+    ...formulas.map(() => true),
+  ]);
+});
+
+test("every built-in report is written in every format, with values that are escaped", async ({ forge }) => {
+  const { run } = runner(forge);
+  await run(reportGenerate, { report_type: "no-such-report" });
+  await forge.installation.maintain();
+  const title = `${evil} & 'more'`;
+  for (const report_type of ["usage-summary", "tenant-usage", "job-analytics", "dead-letters"]) {
+    const format = ["json", "html", "csv"] as const;
+    const { job, result } = await run(reportGenerate, {
+      report_type,
+      format: [...format],
+      options: { title },
+    });
+    expect(job.status, JSON.stringify(job.error)).toBe("succeeded");
+    const formats = format.map((each) => ({ format: each }));
+    expect(result, report_type).toMatchObject({ report_type, rows: 1, formats });
+    expect(JSON.parse(String(result["report_json"]))).toMatchObject({ title, count: 1 });
+    expect(result["report_html"]).toContain(
+      "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt; &amp; &#39;more&#39;",
+    );
+    expect(result["report_html"]).not.toContain("<script");
+    expect(String(result["report_csv"]).split("\r\n")).toHaveLength(3);
+  }
+});
+
+test("a parameter that the database refuses is a mistake of the payload", async ({ forge }) => {
+  const { run } = runner(forge);
+  for (const params of [{ timezone: "Mars/Base" }, { from: "2026-02-01", to: "2026-01-01" }, { until: 1 }]) {
+    const { job, error } = await run(reportGenerate, { report_type: "usage-summary", params });
+    expect([job.status, error.details?.["code"]], JSON.stringify(error)).toEqual([
+      "failed",
+      "invalid_payload",
+    ]);
+  }
+});
+
+test("rows of the payload replace those of a report, also under their older name", async ({ forge }) => {
+  const { run } = runner(forge);
+  const format = ["json", "html", "csv"] as const;
+  for (const [given, rows] of [
+    [
+      {
+        rows: [
+          { user: evil, n: 1 },
+          { user: 'a "b"', n: 2 },
+        ],
+      },
+      2,
+    ],
+    [
+      {
+        inputs_data: [
+          { user: evil, n: 1 },
+          { user: 'a "b"', n: 2 },
+        ],
+      },
+      2,
+    ],
+    [{ inputs_data: { user: evil, n: 1 } }, 1],
+  ] as const) {
+    const payload = { report_type: "usage-summary", format: [...format], ...given };
+    const { job, result } = await run(reportGenerate, payload as never);
+    expect(job.status, JSON.stringify(job.error)).toBe("succeeded");
+    expect(result).toMatchObject({ rows, metadata: { title: "Usage by type" } });
+    expect(JSON.parse(String(result["report_json"])).rows[0]).toEqual({ user: evil, n: 1 });
+    expect(result["report_html"]).toContain("&lt;script&gt;");
+    expect(result["report_html"]).not.toContain("<script");
+    expect(result["report_csv"]).toMatch(/^n,user\r\n1,"<script>alert\(""1""\)<\/script>"\r\n/);
+  }
+  const unknown = await run(reportGenerate, { report_type: "no-such-report", rows: [{ a: 1 }] });
+  expect([unknown.job.status, unknown.error.details]).toEqual(["failed", { code: "invalid_payload" }]);
+  expect(unknown.error.message).toContain("Known reports: usage-summary, tenant-usage, job-analytics");
+});
+
 test("a large report of code goes to the artifacts, with progress and a limit", async ({ forge }) => {
   const artifacts = await store();
   const numbers = defineReport({
@@ -80,6 +167,25 @@ test("a large report of code goes to the artifacts, with progress and a limit", 
   expect(result["artifact_ref"]).toBe(`artifact:reports/${T}/${job.id}/numbers.csv`);
 });
 
+test("numbers of a driver that JSON does not have are texts in it, and numbers in a CSV", async ({
+  forge,
+}) => {
+  const large = defineReport({
+    name: "large",
+    columns: [{ key: "n", type: "number" }, { key: "more" }],
+    rows: () => [{ n: -9007199254740993n, more: { n: 1n } }],
+  });
+  const { job, result } = await runner(forge, { reports: [large] }).run(reportGenerate, {
+    report_type: "large",
+    format: ["csv", "html", "json"],
+  });
+  expect(job.status, JSON.stringify(job.error)).toBe("succeeded");
+  expect(result["report_csv"]).toBe(`n,more\r\n-9007199254740993,"{""n"":""1""}"\r\n`);
+  expect(JSON.parse(String(result["report_json"]))).toMatchObject({
+    rows: [{ n: "-9007199254740993", more: { n: "1" } }],
+  });
+});
+
 test("rows come from an artifact of the tenant, and from no other tenant's", async ({ forge }) => {
   const artifacts = await store();
   const content = async function* (): AsyncGenerator<Buffer> {
@@ -96,6 +202,25 @@ test("rows come from an artifact of the tenant, and from no other tenant's", asy
     const foreign = await run(reportGenerate, { inputs_ref }, { tenantId: otherTenant });
     expect(foreign.job.status).toBe("failed");
     expect(foreign.error.details).toEqual({ code: "artifact_unavailable" });
+  }
+});
+
+test("a line of an artifact that does not end, or is not an object, fails the report", async ({ forge }) => {
+  const artifacts = await store();
+  const contentOf = async function* (text: string, times: number): AsyncGenerator<Buffer> {
+    for (let n = 0; n < times; n += 1) yield Buffer.from(text);
+  };
+  const { run } = runner(forge, { artifacts });
+  for (const [name, text, times, message] of [
+    ["endless", "x".repeat(65_536), 400, "has a line over 1048576 bytes"],
+    ["broken", '{"a":1}\r\n\n{"a":', 1, "Line 3 of the artifact is not a JSON object"],
+    ["list", "[1]\n", 1, "Line 1 of the artifact is not a JSON object"],
+  ] as const) {
+    const { ref } = await artifacts.put(`uploads/${T}/import/${name}`, contentOf(text, times), {
+      contentType: "application/jsonl",
+    });
+    const { job, error } = await run(reportGenerate, { inputs_ref: ref });
+    expect([job.status, error.message], name).toEqual(["failed", expect.stringContaining(message)]);
   }
 });
 

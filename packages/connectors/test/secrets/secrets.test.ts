@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished } from "vitest";
-import { environmentSecrets, fileSecrets, httpRequest } from "../../src/index.ts";
+import { environmentSecrets, fileSecrets, httpRequest, webhookDeliver } from "../../src/index.ts";
 import { Scrubber } from "../../src/secrets/scrub.ts";
 import { loopbackAnd, otherTenant, runner, T, test } from "../support/run.ts";
 import { startServer } from "../support/servers.ts";
@@ -54,6 +54,44 @@ describe("a secret", () => {
     });
     expect(error.details).toMatchObject({ preview: "You sent [secret]" });
     expect(JSON.stringify(error)).not.toContain(value);
+  });
+
+  test("is in no part of a response that was cut off within it", async ({ forge }) => {
+    const padding = "x".repeat(2000);
+    const server = await startServer((request, response) => {
+      const length = Number(request.url.slice(1));
+      response.writeHead(length === 1020 ? 500 : 200);
+      response.end(`${padding.slice(0, length)}${request.headers["x-key"]}${padding}`);
+    });
+    const { run } = runner(forge, { egress, secrets });
+    const headers = { "x-key": { $secret: "API_KEY" } };
+    const cut = { max_bytes: 10 + value.length - 1 };
+    const { result } = await run(httpRequest, { url: `${server.url}/10`, headers, response: cut });
+    expect(result).toMatchObject({ body: "xxxxxxxxxx[secret]", response_body_preview: "xxxxxxxxxx[secret]" });
+    const shown = await run(httpRequest, { url: `${server.url}/1010`, headers });
+    expect(JSON.stringify(shown.result)).not.toContain(value.slice(0, 4));
+    const failed = await run(httpRequest, { url: `${server.url}/1020`, headers });
+    expect(failed.error.details).toMatchObject({ status: 500 });
+    expect(JSON.stringify(failed.error)).not.toContain(value.slice(0, 4));
+    const webhook = await run(webhookDeliver, { url: `${server.url}/1010`, event: { type: "a" }, headers });
+    expect(JSON.stringify(webhook.result)).not.toContain(value.slice(0, 4));
+  });
+
+  test("is in no JSON, however the service writes it", async ({ forge }) => {
+    const forms = [
+      JSON.stringify(value).replaceAll("/", "\\/"),
+      `"${[...value].map((each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`).join("")}"`,
+      JSON.stringify(encodeURIComponent(value).toLowerCase()),
+      JSON.stringify(value.replaceAll("&", "&amp;")),
+    ];
+    const server = await startServer((_, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end(`{"echo":[${forms.join(",")}]}`);
+    });
+    const { result } = await runner(forge, { egress, secrets }).run(httpRequest, {
+      url: server.url,
+      headers: { "x-key": { $secret: "API_KEY" } },
+    });
+    expect(result["json"]).toEqual({ echo: Array(4).fill("[secret]") });
   });
 
   test("that is missing, foreign, not listed or bound to another host gives one error, and nothing is sent", async ({
@@ -137,6 +175,31 @@ describe("a secret", () => {
     ]);
     expect(tokens.received).toHaveLength(1);
   });
+});
+
+test("a token that was revoked before its end is replaced, and one that never worked is not", async ({
+  forge,
+}) => {
+  let issued = 0;
+  const tokens = await startServer((_, response) => {
+    issued += 1;
+    response.end(`{"access_token":"token-${issued}","expires_in":3600}`);
+  });
+  let valid = "Bearer token-1";
+  const target = await startServer((request, response) => {
+    response.writeHead(request.headers.authorization === valid ? 200 : 401).end();
+  });
+  const { run } = runner(forge, { egress, secrets });
+  const oauth2 = { token_url: tokens.url, client_id: "me", client_secret: { $secret: "API_KEY" } };
+  const statusOf = async (): Promise<string> =>
+    (await run(httpRequest, { url: target.url, auth: { oauth2 } })).job.status;
+  expect(await statusOf()).toBe("succeeded");
+  valid = "Bearer token-2";
+  expect([await statusOf(), await statusOf()]).toEqual(["queued", "succeeded"]);
+  valid = "none";
+  // The first of them has a token that worked before, the second one a new token.
+  expect([await statusOf(), await statusOf()]).toEqual(["queued", "failed"]);
+  expect(issued).toBe(3);
 });
 
 test("a file of secrets is read again when it changes", async () => {

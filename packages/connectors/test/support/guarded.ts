@@ -27,7 +27,7 @@ export function guarded(defaults: EgressDocument): (request: GuardedRequest) => 
       method: "GET",
       headers: {},
       redirects: 3,
-      waits: { connectMs: 5000, firstByteMs: 5000, betweenBytesMs: 5000 },
+      waits: { connectMs: 5000, betweenBytesMs: 5000 },
       timeoutMs: 20_000,
       signal: new AbortController().signal,
       ...request,

@@ -24,13 +24,14 @@ export interface Runner {
   run<D extends JobDefinition>(job: D, input: JobInput<D>, options?: Partial<EnqueueOptions>): Promise<Ran>;
 }
 
+let runs = 0;
+
 /** A worker with all connectors, whose policy allows loopback unless `options` has another. */
 export function runner(forge: JobForge, options: Partial<ConnectorOptions> = {}): Runner {
   const worker = makeWorker(forge, {
     handlers: connectors({ forge, egress: loopbackEgress, ...options }),
     sync: false,
   });
-  let runs = 0;
   return {
     forge,
     run: async (definition, input, more = {}) => {

@@ -1,9 +1,11 @@
 /** `connector.webhook.deliver`: what receivers get, and that they get it again after a crash. */
 import { spawn } from "node:child_process";
+import { createHmac } from "node:crypto";
 import { join } from "node:path";
 import { describe, expect, onTestFinished } from "vitest";
 import { Happening } from "../../../worker-ts/test/support/happening.ts";
-import { deriveKey, environmentSecrets, receiverSecret, webhookDeliver } from "../../src/index.ts";
+import { makeWorker } from "../../../worker-ts/test/support/work.ts";
+import { connectors, environmentSecrets, webhookDeliver } from "../../src/index.ts";
 import { verifyWebhook } from "../../src/verify.ts";
 import { loopbackAnd, runner, T, test } from "../support/run.ts";
 import { startServer } from "../support/servers.ts";
@@ -50,31 +52,15 @@ describe("a delivery", () => {
     }
   });
 
-  test("to an endpoint is signed with keys that are derived for it", async ({ forge }) => {
+  test("has data that is nested deeply", async ({ forge }) => {
     const server = await startServer((_, response) => response.end());
-    const endpointId = "33333333-3333-4333-8333-333333333333";
-    const masterKey = Buffer.alloc(32, 5);
-    const { run } = runner(forge, {
-      webhooks: {
-        masterKeys: { default: masterKey },
-        endpoints: async (tenantId, id) =>
-          tenantId === T && id === endpointId
-            ? { url: server.url, secretVersion: 2, previousVersions: [1] }
-            : undefined,
-      },
+    const text = `${"[".repeat(3000)}${"]".repeat(3000)}`;
+    const { job } = await runner(forge).run(webhookDeliver, {
+      url: server.url,
+      event: { type: "a", data: JSON.parse(text) },
     });
-    await run(webhookDeliver, { endpoint_id: endpointId, event: { type: "a" } });
-    const [request] = server.received;
-    for (const version of [1, 2]) {
-      const secret = receiverSecret(deriveKey(masterKey, { tenantId: T, endpointId, version }));
-      await verifyWebhook({ body: request?.body ?? "", headers: request?.headers ?? {}, secret });
-    }
-    const unknown = await run(webhookDeliver, {
-      endpoint_id: "44444444-4444-4444-8444-444444444444",
-      event: { type: "a" },
-    });
-    expect(unknown.job.status).toBe("failed");
-    expect(unknown.error.details).toMatchObject({ code: "endpoint_unknown" });
+    expect(job.status, JSON.stringify(job.error)).toBe("succeeded");
+    expect(server.received[0]?.body).toContain(text);
   });
 
   test("without an event, or with an id that contains a full stop, is refused at enqueue", async ({
@@ -89,10 +75,52 @@ describe("a delivery", () => {
   });
 });
 
-test("a worker that is killed in a delivery: it is delivered again with the same webhook-id", async ({
-  db,
-  forge,
-}) => {
+describe("the older form", () => {
+  const older = { event_type: "contract.processed", data: { ok: true }, secret_ref: "HOOK" };
+
+  test.for(["sha256", "sha512"] as const)(
+    "has a signature with %s that a receiver computes from the raw body, in each attempt",
+    async (algorithm, { forge }) => {
+      const server = await startServer((_, response) => {
+        response.writeHead(server.received.length === 1 ? 500 : 200).end();
+      });
+      const { run } = runner(forge, { egress, secrets });
+      const payload = { ...older, target_url: server.url, event_id: "evt_7", signature_algo: algorithm };
+      const { job } = await run(webhookDeliver, payload);
+      expect([job.status, job.attempts]).toEqual(["queued", 1]);
+      await forge.reschedule(job.id, { tenantId: T });
+      await makeWorker(forge, { handlers: connectors({ forge, egress, secrets }), sync: false }).tick();
+      expect(server.received).toHaveLength(2);
+      for (const [index, { headers, body }] of server.received.entries()) {
+        const hmac = createHmac(algorithm, current ?? "").update(body);
+        expect(headers).toMatchObject({
+          "x-jobforge-signature": `${algorithm}=${hmac.digest("hex")}`,
+          "x-jobforge-event": "contract.processed",
+          "x-jobforge-event-id": "evt_7",
+          "x-jobforge-delivery-attempt": String(index + 1),
+          "x-jobforge-timestamp": JSON.parse(body).timestamp,
+        });
+        expect(Object.keys(JSON.parse(body))).toEqual(["event_type", "event_id", "timestamp", "data"]);
+      }
+    },
+  );
+
+  test("without its secret is not sent, and the failure names no variable", async ({ forge }) => {
+    const server = await startServer((_, response) => response.end());
+    const payload = { ...older, target_url: server.url, secret_ref: "DATABASE_URL" };
+    const { job, error } = await runner(forge, { egress, secrets }).run(webhookDeliver, payload);
+    expect([job.status, error.details]).toEqual(["queued", { code: "secret_unavailable", sent: false }]);
+    expect(JSON.stringify(job.error)).not.toMatch(/HOOK|DATABASE_URL|JOBFORGE_SECRET/);
+    expect(server.received).toEqual([]);
+  });
+});
+
+// It starts two processes, which takes long on a busy machine.
+const patience = 120_000;
+
+test("a worker that is killed in a delivery: it is delivered again with the same webhook-id", {
+  timeout: 2 * patience,
+}, async ({ db, forge }) => {
   const arrived = new Happening();
   // The first request gets no response.
   const server = await startServer((_, response) => {
@@ -115,10 +143,10 @@ test("a worker that is killed in a delivery: it is delivered again with the same
   first.kill("SIGKILL");
   // A new instance under the same name tells the database that the first one is gone.
   start();
-  await expect.poll(() => server.received.length, { timeout: 50_000 }).toBe(2);
+  await expect.poll(() => server.received.length, { timeout: patience }).toBe(2);
   const ids = server.received.map(({ headers }) => headers["webhook-id"]);
   expect(ids).toEqual([job.id, job.id]);
-  expect(await forge.result(job.id, { tenantId: T, timeoutMs: 30_000 })).toMatchObject({
+  expect(await forge.result(job.id, { tenantId: T, timeoutMs: patience })).toMatchObject({
     delivered: true,
     attempt: 2,
   });

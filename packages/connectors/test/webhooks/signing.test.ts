@@ -100,6 +100,34 @@ describe("the older form", () => {
   });
 });
 
+test("a secret or a body of another form is refused with a code", async () => {
+  const [vector] = vectors.standard;
+  const [legacy] = vectors.legacy;
+  if (vector === undefined || legacy === undefined) throw new Error("no vector");
+  const now = new Date(vector.timestamp * 1000);
+  for (const secret of [
+    "",
+    "whsec_",
+    "whsec_c2hvcnQ=",
+    `whpk_${Buffer.alloc(31).toString("base64")}`,
+    "whsk_AAAA",
+  ])
+    await expect(
+      verifyWebhook({ body: vector.body, headers: headersOf(vector), secret, now }),
+      secret,
+    ).rejects.toMatchObject({ name: "WebhookVerificationError", code: "invalid_secret" });
+  await expect(
+    verifyWebhook({ body: vector.body, headers: headersOf(vector), secret: [], now }),
+  ).rejects.toMatchObject({ code: "no_match" });
+  for (const body of ["null", "7", "[]", '{"event_id":7}']) {
+    const headers = { "x-jobforge-signature": legacySignature("sha256", legacy.secret, Buffer.from(body)) };
+    await expect(
+      verifyLegacyWebhook({ body, headers, secret: legacy.secret, now }),
+      body,
+    ).rejects.toMatchObject({ name: "WebhookVerificationError", code: "invalid_body" });
+  }
+});
+
 test.for(vectors.derived)("$name: the key of an endpoint is derived from the master key", (vector) => {
   const { master_key, tenant_id: tenantId, endpoint_id: endpointId, version } = vector;
   const key = deriveKey(Buffer.from(master_key, "base64"), { tenantId, endpointId, version });

@@ -1,5 +1,6 @@
 /** The REST API of the server that serves this page. Its types are made from the server's own document. */
 import createClient, { type Client } from "openapi-fetch";
+import { type Exact, writeExact } from "../lib/json.ts";
 import { base } from "../state/route.ts";
 import { Problem, problemOf, unreachable } from "./problem.ts";
 import type { components, paths } from "./schema.generated.ts";
@@ -12,10 +13,16 @@ export const apiBase: string = location.origin + base;
 export const api: Client<paths> = createClient<paths>({
   baseUrl: apiBase,
   credentials: "same-origin",
+  // Numbers of a filter by payload keep all their digits.
+  bodySerializer: (body: unknown) => writeExact(body as Exact),
   querySerializer: { array: { style: "form", explode: true } },
 });
 
 api.use({
+  onRequest: ({ request }) => {
+    // The server takes a POST of a session only as JSON, also if it has no body: other origins cannot send that.
+    if (request.method === "POST") request.headers.set("content-type", "application/json");
+  },
   onResponse: async ({ response }) => {
     if (!response.ok) throw await problemOf(response);
   },

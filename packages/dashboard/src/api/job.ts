@@ -6,6 +6,7 @@ import { type Job, type JobName, jobParams } from "./jobs.ts";
 
 export type Attempt = Schemas["Attempt"];
 export type Reason = Schemas["Reason"];
+export type JobLog = Schemas["JobLog"];
 
 export interface JobDetail {
   readonly row: Job;
@@ -33,6 +34,14 @@ export const useAttempts = (name: JobName) =>
     meta: { live: true },
   });
 
+export const useLogs = (name: JobName, isAsked: boolean) =>
+  useQuery({
+    queryKey: key(name, "logs"),
+    queryFn: () => bodyOf(api.GET("/v1/jobs/{id}/logs", { params: jobParams(name) })),
+    enabled: isAsked,
+    meta: { live: true },
+  });
+
 export const useReasons = (name: JobName) =>
   useQuery({
     queryKey: key(name, "reasons"),
@@ -53,3 +62,9 @@ export const useResult = (name: JobName, isFinished: boolean) =>
     enabled: isFinished,
     staleTime: Number.POSITIVE_INFINITY,
   });
+
+/** Payload, progress and result without masks. The audit log says who has asked. */
+export async function revealJob(name: JobName): Promise<Exact> {
+  const text = await bodyOf(api.POST("/v1/jobs/{id}/reveal", { params: jobParams(name), parseAs: "text" }));
+  return parseExact(text);
+}

@@ -1,6 +1,6 @@
 /** The lists of jobs, and the changes of one job and of many. */
 import { useInfiniteQuery, useQuery } from "@tanstack/preact-query";
-import { type ApiFilter, apiFilterOf, type JobFilter } from "../lib/filter.ts";
+import { type ApiFilter, apiFilterOf, type JobFilter, type Order, orderOf, queryOf } from "../lib/filter.ts";
 import { api, bodyOf, type Schemas } from "./client.ts";
 
 export type Job = Schemas["Job"];
@@ -18,27 +18,42 @@ export function listKey(filter: JobFilter, tenant: string | undefined): readonly
   return ["jobs", apiFilterOf(filter), tenant ?? null];
 }
 
-export const useJobs = (filter: JobFilter, tenant: string | undefined) =>
-  useInfiniteQuery({
+/** A list as a query, so that it can be asked for before its page is drawn. */
+export function jobsQuery(filter: JobFilter, tenant: string | undefined) {
+  return {
     queryKey: listKey(filter, tenant),
-    queryFn: ({ pageParam }) => listJobs(apiFilterOf(filter), tenant, pageParam),
+    queryFn: ({ pageParam }: { pageParam: string | undefined }) =>
+      listJobs(apiFilterOf(filter), tenant, {
+        order: orderOf(filter),
+        ...(pageParam === undefined ? {} : { cursor: pageParam }),
+      }),
     initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ cursor }) => cursor ?? undefined,
-    placeholderData: (before) => before,
-  });
+    getNextPageParam: ({ cursor }: JobPage) => cursor ?? undefined,
+  };
+}
+
+export const useJobs = (filter: JobFilter, tenant: string | undefined) =>
+  useInfiniteQuery({ ...jobsQuery(filter, tenant), placeholderData: (before) => before });
+
+interface PageOptions {
+  readonly order?: Order;
+  readonly cursor?: string;
+  /** Only jobs that are newer than this place. */
+  readonly after?: string;
+  readonly limit?: number;
+}
 
 export function listJobs(
   filter: ApiFilter,
   tenant: string | undefined,
-  cursor?: string,
-  limit = pageSize,
+  { limit = pageSize, ...options }: PageOptions = {},
 ): Promise<JobPage> {
   const query = {
-    ...filter,
+    ...queryOf(filter),
     fields: "summary",
     limit,
     ...(tenant && { tenant_id: tenant }),
-    ...(cursor && { cursor }),
+    ...options,
   };
   return bodyOf(api.GET("/v1/jobs", { params: { query: query as never } })) as unknown as Promise<JobPage>;
 }
@@ -46,6 +61,8 @@ export function listJobs(
 export interface JobPage {
   readonly items: JobRow[];
   readonly cursor: string | null;
+  /** Set if the search stopped before the end of what is kept: it has looked back to this time. */
+  readonly searched_after?: string | null;
 }
 
 /** The tenant of a job, for an address that names only the job. Null if there is no such job. */
@@ -74,6 +91,10 @@ export function cancelJob(job: JobName): Promise<unknown> {
 
 export function runJobNow(job: JobName): Promise<unknown> {
   return bodyOf(api.POST("/v1/jobs/{id}/reschedule", { params: named(job), body: {} }));
+}
+
+export function runJobAt(job: JobName, run_at: string): Promise<unknown> {
+  return bodyOf(api.POST("/v1/jobs/{id}/reschedule", { params: named(job), body: { run_at } }));
 }
 
 export { named as jobParams };

@@ -79,6 +79,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/jobs/{id}/copy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enqueue a new job like this one, with changes
+         * @description The job may have any status. The copy has its type, payload, priority, tags, subject and concurrency key, but none of its other keys. It is due now unless `run_at` says otherwise.
+         */
+        post: operations["copyJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/jobs/{id}/reveal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Show what sessions see masked: payload, progress and result
+         * @description In a session, the values of keys that the policy of the type lists in `redact` are masked. The audit log says who asked to see them.
+         */
+        post: operations["revealJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/jobs/{id}/attempts": {
         parameters: {
             query?: never;
@@ -268,6 +308,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/artifacts/payloads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Store a large payload
+         * @description Stores the payload of a job that is enqueued next, with the payload `{"$artifact": ref, "bytes", "sha256"}`, through `POST /v1/bulk/enqueue`. Without such a job it is deleted after a day.
+         */
+        post: operations["storePayload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/artifacts/{area}/{id}/{name}": {
         parameters: {
             query?: never;
@@ -402,6 +462,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/schedules/{type}/{key}/next": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show when a schedule runs next
+         * @description None if it is disabled, and one if it is dynamic. With a jitter, the times after the first are examples.
+         */
+        get: operations["listNextRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/cron/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Show when a cron expression runs next, before a schedule has it */
+        post: operations["previewCron"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/workflows": {
         parameters: {
             query?: never;
@@ -437,6 +534,27 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
+        /**
+         * Change the deadline, the priority or the tags of a workflow that runs
+         * @description Priority and tags are those of the steps that have none of their own and do not run yet.
+         */
+        patch: operations["updateWorkflow"];
+        trace?: never;
+    };
+    "/v1/workflows/{id}/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Explain what a workflow waits for, or how it ended */
+        get: operations["explainWorkflow"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
         patch?: never;
         trace?: never;
     };
@@ -450,7 +568,11 @@ export interface paths {
         /** List the steps of a workflow, in the order in which they were made */
         get: operations["listSteps"];
         put?: never;
-        post?: never;
+        /**
+         * Add steps to a workflow that runs
+         * @description A step that exists with the same definition is not added again, so a request may be repeated.
+         */
+        post: operations["addSteps"];
         delete?: never;
         options?: never;
         head?: never;
@@ -488,6 +610,40 @@ export interface paths {
         put?: never;
         /** End a step that ended badly in another way, by hand */
         post: operations["resolveStep"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflows/bulk/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel the running workflows that match a filter, the newest first */
+        post: operations["cancelWorkflows"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflows/bulk/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Retry the failed workflows that match a filter, the newest first */
+        post: operations["retryWorkflows"];
         delete?: never;
         options?: never;
         head?: never;
@@ -534,6 +690,194 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the endpoints of a tenant, the oldest first */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Create an endpoint
+         * @description It gets the events of jobs that end from now on.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show an endpoint */
+        get: operations["getWebhook"];
+        put?: never;
+        post?: never;
+        /** Delete an endpoint, and cancel its deliveries that are queued */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an endpoint
+         * @description Keys that the request leaves out keep their values. Null sets a key to its default.
+         */
+        patch: operations["updateWebhook"];
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Enable an endpoint. The deliveries that wait for it go out */
+        post: operations["enableWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Disable an endpoint. Its deliveries wait in the queue */
+        post: operations["disableWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give an endpoint a new signing key. The one before signs as well for a while */
+        post: operations["rotateWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send the event webhook.test, on the same way as every other delivery */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show what the receiver verifies signatures with, the newest key first
+         * @description The server derives it from the master key, so it needs `JOBFORGE_WEBHOOK_MASTER_KEY`. Workers may not read it.
+         */
+        get: operations["getWebhookSecret"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the deliveries of an endpoint, newest first
+         * @description A delivery is a job. Its tag is the type of the event.
+         */
+        get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver again what failed or is dead, or what the filters select
+         * @description Receivers get the same `webhook-id` with a new time.
+         */
+        post: operations["replayDeliveries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send an event of the application to the endpoints that want it */
+        post: operations["sendEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/types": {
         parameters: {
             query?: never;
@@ -541,7 +885,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List types with their waiting, running and recently finished jobs */
+        /**
+         * List types with their waiting, running and recently finished jobs
+         * @description Without `tenant_id`, an operator or a reader sees all tenants.
+         */
         get: operations["listTypes"];
         put?: never;
         post?: never;
@@ -688,6 +1035,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/workers/{worker_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show a worker, with the jobs that it holds */
+        get: operations["getWorker"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workers/{worker_id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask a worker to finish its jobs and stop
+         * @description Its next heartbeat, within ten seconds, says so. The worker then claims nothing more, finishes its jobs and stops, as after SIGTERM. A process that starts again with the same id works.
+         */
+        post: operations["stopWorker"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/audit": {
         parameters: {
             query?: never;
@@ -700,6 +1084,27 @@ export interface paths {
          * @description Without `tenant_id`, an operator sees all tenants.
          */
         get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/attention": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what needs attention now, the most severe first
+         * @description Such as pauses, types without a worker, failing schedules and silent workers.
+         *     Without `tenant_id`, an operator or a reader sees all tenants.
+         */
+        get: operations["listAttention"];
         put?: never;
         post?: never;
         delete?: never;
@@ -820,7 +1225,8 @@ export interface paths {
          * Follow live counts and finished jobs
          * @description `changed`: how many jobs that match the filter are due (`queued`), `scheduled` for later and running now, and
          *     how many finished since the last event. Large counts are estimates; then `exact` is false. Readers receive counts only. Sent at most four times a second, and only when something changed. `finished`: a job that
-         *     finished, without payload and result. `end`: the token is no longer valid. The id of an event is a cursor. A client that
+         *     finished, without payload and result. `workflow`: a workflow that ended, without input and output; not with a filter by type. `changes`, with `changes=true`: `kinds` of things that were changed, such as
+         *     gate, limit, type, schedule, tenant or worker, so that a page that shows them can be read again. `end`: the token is no longer valid. The id of an event is a cursor. A client that
          *     was disconnected sends it as Last-Event-ID and receives the jobs that finished in the meantime. The last two seconds
          *     before the cursor are sent again, so clients should ignore a job that they already know.
          */
@@ -1063,6 +1469,21 @@ export interface components {
              * @example 2026-01-31T12:00:00Z
              */
             expires_at?: string | null;
+            notify?: components["schemas"]["Notify"];
+        };
+        /** @description Whom a webhook tells about the end of the job */
+        Notify: {
+            /** @example https://example.com/hooks */
+            url?: string;
+            secret?: {
+                $secret: string;
+            };
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            endpoint_id?: string;
+            on?: ("succeeded" | "failed" | "dead" | "canceled")[];
         };
         JobPage: {
             items: (components["schemas"]["Job"] | components["schemas"]["JobSummary"])[];
@@ -1169,6 +1590,20 @@ export interface components {
              */
             run_at?: string | null;
             max_attempts?: number | null;
+            /** @description Run it with this payload instead of its own */
+            payload?: unknown;
+        };
+        JobCopy: {
+            /** @description Any JSON value */
+            payload?: unknown;
+            priority?: number;
+            tags?: string[];
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            run_at?: string | null;
+            max_attempts?: number | null;
         };
         Attempt: {
             /**
@@ -1199,6 +1634,8 @@ export interface components {
             duration_ms: number | null;
             /** @description Any JSON value */
             error?: unknown;
+            /** @description The enqueue handed the job to the worker, without a claim */
+            handed: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -1293,6 +1730,23 @@ export interface components {
             status: "queued" | "running" | "succeeded" | "failed" | "dead" | "canceled";
             jobs: number;
             exact: boolean;
+            /**
+             * Format: date-time
+             * @description When the first of them was created
+             * @example 2026-01-31T12:00:00Z
+             */
+            oldest_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            newest_at: string;
+            /**
+             * Format: date-time
+             * @description Pass it as `created_before`, so that a change affects no job that came after the count
+             * @example 2026-01-31T12:00:00Z
+             */
+            counted_at: string;
         } & {
             [key: string]: unknown;
         };
@@ -1549,6 +2003,23 @@ export interface components {
             ends_at?: string | null;
             retry_runs?: boolean;
         };
+        CronPreview: {
+            /** @example 30 2 * * 1-5 */
+            expression: string;
+            /**
+             * @description Default: UTC
+             * @example Europe/Berlin
+             */
+            timezone?: string;
+            /**
+             * Format: date-time
+             * @description Default: now
+             * @example 2026-01-31T12:00:00Z
+             */
+            after?: string;
+            /** @default 10 */
+            count: number;
+        };
         StartedWorkflow: {
             /**
              * Format: uuid
@@ -1700,6 +2171,12 @@ export interface components {
             retention_days: number;
             traceparent: string | null;
             step_count: number;
+            /**
+             * Format: uuid
+             * @description The job whose handler started it and waits for it
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            parent_id: string | null;
         } & {
             [key: string]: unknown;
         };
@@ -1840,6 +2317,12 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        WorkflowBulkResult: {
+            matched: number;
+            changed: number;
+        } & {
+            [key: string]: unknown;
+        };
         RetriedWorkflow: {
             /**
              * Format: uuid
@@ -1868,6 +2351,193 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        AddedSteps: {
+            added: number;
+            /** @description Steps that were there before, with the same definition */
+            existing: number;
+        } & {
+            [key: string]: unknown;
+        };
+        WebhookEndpoint: {
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            tenant_id: string;
+            url: string;
+            description: string | null;
+            events: string[];
+            job_types: string[];
+            tags: string[];
+            include: ("payload" | "result")[];
+            /** @enum {string} */
+            format: "standard" | "cloudevents" | "legacy" | "raw";
+            /** @enum {string} */
+            signature: "standard" | "both" | "ed25519";
+            headers: {
+                [key: string]: unknown;
+            };
+            ordered: boolean;
+            retry_schedule: number[] | null;
+            /** @description The keys that sign now, the newest first */
+            keys: ({
+                version: number;
+                master_key: string;
+                /**
+                 * Format: date-time
+                 * @description When an older version stops signing
+                 * @example 2026-01-31T12:00:00Z
+                 */
+                until?: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            /** @enum {string} */
+            state: "enabled" | "disabled";
+            /** @description Why it is disabled */
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            disabled_at: string | null;
+            /**
+             * Format: date-time
+             * @description Since when every delivery fails
+             * @example 2026-01-31T12:00:00Z
+             */
+            failing_since: string | null;
+            /**
+             * Format: date-time
+             * @description Until when deliveries are held back
+             * @example 2026-01-31T12:00:00Z
+             */
+            held_until: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            updated_at: string;
+        } & {
+            [key: string]: unknown;
+        };
+        NewEndpoint: {
+            /** @example https://example.com/hooks */
+            url: string;
+            description?: string | null;
+            /** @description Types of events, such as `job.dead`, `job.*`, `invoice.*`. Default: the four ends of a job */
+            events?: string[] | null;
+            /** @description Only events of jobs of these types. Default: all */
+            job_types?: string[] | null;
+            /** @description Only events of jobs that have all of these tags */
+            tags?: string[] | null;
+            /** @description What events of jobs contain in addition */
+            include?: ("payload" | "result")[] | null;
+            /** @enum {string|null} */
+            format?: "standard" | "cloudevents" | "legacy" | "raw" | null;
+            /** @enum {string|null} */
+            signature?: "standard" | "both" | "ed25519" | null;
+            headers?: {
+                [key: string]: string | {
+                    $secret: string;
+                };
+            } | null;
+            /** @description One delivery at a time, in the order of the events */
+            ordered?: boolean | null;
+            /** @description The waits after each failure in seconds. Default: those of the policy */
+            retry_schedule?: number[] | null;
+            master_key?: string;
+        };
+        EndpointChanges: {
+            /** @example https://example.com/hooks */
+            url?: string;
+            description?: string | null;
+            /** @description Types of events, such as `job.dead`, `job.*`, `invoice.*`. Default: the four ends of a job */
+            events?: string[] | null;
+            /** @description Only events of jobs of these types. Default: all */
+            job_types?: string[] | null;
+            /** @description Only events of jobs that have all of these tags */
+            tags?: string[] | null;
+            /** @description What events of jobs contain in addition */
+            include?: ("payload" | "result")[] | null;
+            /** @enum {string|null} */
+            format?: "standard" | "cloudevents" | "legacy" | "raw" | null;
+            /** @enum {string|null} */
+            signature?: "standard" | "both" | "ed25519" | null;
+            headers?: {
+                [key: string]: string | {
+                    $secret: string;
+                };
+            } | null;
+            /** @description One delivery at a time, in the order of the events */
+            ordered?: boolean | null;
+            /** @description The waits after each failure in seconds. Default: those of the policy */
+            retry_schedule?: number[] | null;
+        };
+        EndpointSecrets: {
+            items: ({
+                version: number;
+                /** @description `whsec_…`, or the public key `whpk_…` */
+                secret: string;
+                /**
+                 * Format: date-time
+                 * @example 2026-01-31T12:00:00Z
+                 */
+                until?: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        DeliveryFilters: {
+            status?: ("queued" | "running" | "succeeded" | "failed" | "dead" | "canceled") | ("queued" | "running" | "succeeded" | "failed" | "dead" | "canceled")[];
+            tags?: string | string[];
+            error_contains?: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            created_after?: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            created_before?: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            finished_after?: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            finished_before?: string;
+        };
+        NewEvent: {
+            /** @example invoice.paid */
+            type: string;
+            /** @description Any JSON value */
+            data?: unknown;
+            /** @description Receivers ignore an id that they have seen. Default: a new one */
+            id?: string;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            timestamp?: string;
+        };
         TypeInfo: {
             type: string;
             due: number;
@@ -1884,11 +2554,14 @@ export interface components {
             canceled: number;
             wait_ms: number | null;
             run_ms: number | null;
-            workers: number;
+            /** @description Null for tenants, as `has_policy` */
+            workers: number | null;
             paused: boolean;
-            has_policy: boolean;
-            /** @description False if due, scheduled and running are estimates */
+            has_policy: boolean | null;
+            /** @description False if due and scheduled are estimates */
             exact: boolean;
+            /** @description False if too many jobs finished to count them: dead then includes failed jobs */
+            ended_exact: boolean;
         } & {
             [key: string]: unknown;
         };
@@ -1982,6 +2655,24 @@ export interface components {
              */
             until?: string | null;
         };
+        ListedLimit: components["schemas"]["Limit"] & ({
+            /** @description Null: not counted, because it is a default or has a rate only */
+            running: number | null;
+            /** @description Due jobs that the limit keeps back */
+            waiting: number | null;
+            /** @description How many jobs the rate lets start now */
+            tokens: number | null;
+            /**
+             * Format: date-time
+             * @description When the next token comes, if there are none
+             * @example 2026-01-31T12:00:00Z
+             */
+            next_at: string | null;
+            /** @description False: `waiting` is a lower bound */
+            exact: boolean | null;
+        } & {
+            [key: string]: unknown;
+        });
         Limit: {
             /** @enum {string} */
             scope: "type" | "tenant" | "type_tenant" | "key";
@@ -2029,6 +2720,23 @@ export interface components {
              * @example 2026-01-31T12:00:00Z
              */
             seen_at: string | null;
+            due: number | null;
+            scheduled: number | null;
+            running: number | null;
+            /**
+             * Format: date-time
+             * @description Of the due jobs
+             * @example 2026-01-31T12:00:00Z
+             */
+            oldest_run_at: string | null;
+            /** @description False: due and scheduled jobs are estimates */
+            exact: boolean | null;
+            /** @description Runs that ended in this hour and the one before, as the next figures */
+            runs: number | null;
+            dead: number | null;
+            wait_p95_ms: number | null;
+            run_ms: number | null;
+            cost_cents: number | null;
         } & {
             [key: string]: unknown;
         });
@@ -2092,10 +2800,50 @@ export interface components {
             host: string | null;
             pid: number | null;
             version: string | null;
+            /** @description What people call the tenant. Null: it has no label */
             tenant_label: string | null;
+            /**
+             * Format: date-time
+             * @description When an operator asked it to stop
+             * @example 2026-01-31T12:00:00Z
+             */
+            stop_requested_at: string | null;
+            stop_requested_by: string | null;
         } & {
             [key: string]: unknown;
         };
+        WorkerDetails: components["schemas"]["Worker"] & ({
+            /** @description What the worker reported about itself with its last heartbeat */
+            metrics?: unknown;
+            /** @description The jobs that it holds, at most 200, the one that has run longest first. Null for readers */
+            held: ({
+                /**
+                 * Format: uuid
+                 * @example 0198c5f0-0000-7000-8000-000000000001
+                 */
+                id: string;
+                /**
+                 * Format: uuid
+                 * @example 0198c5f0-0000-7000-8000-000000000001
+                 */
+                tenant_id: string;
+                /** @description What people call the tenant. Null: it has no label */
+                tenant_label: string | null;
+                type: string;
+                subject: string | null;
+                attempt: number;
+                /**
+                 * Format: date-time
+                 * @example 2026-01-31T12:00:00Z
+                 */
+                started_at: string;
+                cancel_requested: boolean;
+            } & {
+                [key: string]: unknown;
+            })[] | null;
+        } & {
+            [key: string]: unknown;
+        });
         AuditEntry: {
             id: number;
             /**
@@ -2120,6 +2868,42 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        Attention: {
+            /** @enum {string} */
+            kind: "paused" | "no_worker" | "long_wait" | "at_limit" | "held" | "worker_gone" | "long_runs" | "overdue_schedules" | "failing_schedules" | "dead_spike" | "disabled_webhooks" | "quota_full" | "maintenance";
+            /** @enum {string} */
+            severity: "error" | "warning";
+            /**
+             * @description A sentence
+             * @example No live worker runs mail.send: 2 jobs are due
+             */
+            message: string;
+            /** @description How many things are affected */
+            count: number;
+            /** @description False: `count` is an estimate or a lower bound */
+            exact: boolean;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            since: string | null;
+            /**
+             * @description What it is about. `type`, `tenant_id` and `key` name one; null: all of them
+             * @enum {string}
+             */
+            target: "gate" | "type" | "schedules" | "dead" | "webhooks" | "tenant" | "workers" | "maintenance";
+            type: string | null;
+            /**
+             * Format: uuid
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            tenant_id: string | null;
+            /** @description What people call the tenant. Null: it has no label */
+            tenant_label: string | null;
+            key: string | null;
+        } & {
+            [key: string]: unknown;
+        };
         Stats: {
             /**
              * Format: date-time
@@ -2133,7 +2917,7 @@ export interface components {
             since: string;
             /** @description False if the counts of live jobs are estimates */
             exact: boolean;
-            /** @description False if more than 100,000 jobs have finished: the numbers are lower bounds */
+            /** @description False if too many jobs have finished to count them: dead then includes failed jobs */
             ended_exact: boolean;
             totals: {
                 queued: number;
@@ -2168,6 +2952,31 @@ export interface components {
             } & {
                 [key: string]: unknown;
             })[];
+        } & {
+            [key: string]: unknown;
+        };
+        SeriesStep: {
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            start_at: string;
+            /** @description Null: all types */
+            type: string | null;
+            /** @description The largest sample of the step. Null: none was taken */
+            due: number | null;
+            scheduled: number | null;
+            running: number | null;
+            exact: boolean | null;
+            /** @description Runs that ended */
+            runs: number;
+            succeeded: number;
+            failed: number;
+            dead: number;
+            wait_p50_ms: number | null;
+            wait_p95_ms: number | null;
+            run_p50_ms: number | null;
+            run_p95_ms: number | null;
         } & {
             [key: string]: unknown;
         };
@@ -3036,6 +3845,240 @@ export interface operations {
             };
             /** @description There is no such job, or its status does not allow the change */
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    copyJob: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobCopy"];
+            };
+        };
+        responses: {
+            /** @description Not used */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description The new job */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Job"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The tenant has no such job */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    revealJob: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Without masks */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Any JSON value */
+                        payload?: unknown;
+                        /** @description Any JSON value */
+                        progress?: unknown;
+                        /** @description Any JSON value */
+                        result?: unknown;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The tenant has no such job */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -4082,6 +5125,118 @@ export interface operations {
             };
             /** @description The token does not allow this operation, or not for this tenant */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    storePayload: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": unknown;
+            };
+        };
+        responses: {
+            /** @description The payload is stored */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        ref: string;
+                        bytes: number;
+                        sha256: string;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server has no store */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5237,6 +6392,219 @@ export interface operations {
             };
         };
     };
+    listNextRuns: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+                count?: number;
+            };
+            header?: never;
+            path: {
+                type: string;
+                /** @description Identifies the schedule within its type */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The next times */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: string[];
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The tenant has no such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    previewCron: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CronPreview"];
+            };
+        };
+        responses: {
+            /** @description The next times */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: string[];
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listWorkflows: {
         parameters: {
             query?: {
@@ -5560,6 +6928,237 @@ export interface operations {
             };
         };
     };
+    updateWorkflow: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: date-time
+                     * @description Null removes it
+                     * @example 2026-01-31T12:00:00Z
+                     */
+                    deadline?: string | null;
+                    priority?: number;
+                    tags?: string[];
+                };
+            };
+        };
+        responses: {
+            /** @description The workflow */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workflow"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such workflow, or it has ended */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    explainWorkflow: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The reasons, most important first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Reason"][];
+                        /** @description Pass it as `cursor` to get the next page. Null on the last page */
+                        cursor: string | null;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The tenant has no such workflow */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listSteps: {
         parameters: {
             query?: {
@@ -5615,6 +7214,119 @@ export interface operations {
             };
             /** @description The token does not allow this operation, or not for this tenant */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    addSteps: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description They may need steps that the workflow has */
+                    steps: components["schemas"]["NewStep"][];
+                };
+            };
+        };
+        responses: {
+            /** @description How many were added */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddedSteps"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such workflow, it has ended, or a step exists with another definition */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5905,6 +7617,244 @@ export interface operations {
             };
         };
     };
+    cancelWorkflows: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description At least one */
+                    filters: {
+                        name?: string | string[];
+                        status?: ("running" | "succeeded" | "failed" | "canceled") | ("running" | "succeeded" | "failed" | "canceled")[];
+                        subject?: string;
+                        tags?: string | string[];
+                        /**
+                         * Format: date-time
+                         * @example 2026-01-31T12:00:00Z
+                         */
+                        created_after?: string;
+                        /**
+                         * Format: date-time
+                         * @example 2026-01-31T12:00:00Z
+                         */
+                        created_before?: string;
+                    };
+                    /** @description Default 100 */
+                    limit?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description How many workflows matched, and how many were changed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowBulkResult"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    retryWorkflows: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description At least one */
+                    filters: {
+                        name?: string | string[];
+                        status?: ("running" | "succeeded" | "failed" | "canceled") | ("running" | "succeeded" | "failed" | "canceled")[];
+                        subject?: string;
+                        tags?: string | string[];
+                        /**
+                         * Format: date-time
+                         * @example 2026-01-31T12:00:00Z
+                         */
+                        created_after?: string;
+                        /**
+                         * Format: date-time
+                         * @example 2026-01-31T12:00:00Z
+                         */
+                        created_before?: string;
+                    };
+                    /** @description Default 100 */
+                    limit?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description How many workflows matched, and how many were changed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowBulkResult"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     retryWorkflow: {
         parameters: {
             query?: {
@@ -5924,6 +7874,8 @@ export interface operations {
                     steps?: string[];
                     /** @description Also run again what followed them */
                     downstream?: boolean;
+                    /** @description Handlers with durable steps begin anew, without their checkpoints and ended children */
+                    reset?: boolean;
                 };
             };
         };
@@ -6132,9 +8084,1437 @@ export interface operations {
             };
         };
     };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All endpoints of the tenant */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["WebhookEndpoint"][];
+                        /** @description Pass it as `cursor` to get the next page. Null on the last page */
+                        cursor: string | null;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewEndpoint"];
+            };
+        };
+        responses: {
+            /** @description The endpoint */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The tenant has no such endpoint */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many deliveries were canceled */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: uuid
+                         * @example 0198c5f0-0000-7000-8000-000000000001
+                         */
+                        id: string;
+                        deleted: boolean;
+                        canceled: number;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The tenant has no such endpoint */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    updateWebhook: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EndpointChanges"];
+            };
+        };
+        responses: {
+            /** @description The endpoint after the change */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The tenant has no such endpoint */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    enableWebhook: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The tenant has no such endpoint */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    disableWebhook: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    reason?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The endpoint */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The tenant has no such endpoint */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    rotateWebhook: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description How long the key before signs as well. Default: 24 hours
+                     * @example 5m
+                     */
+                    keep?: string;
+                    master_key?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The endpoint */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookEndpoint"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The tenant has no such endpoint */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ids of the event and of the delivery */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: uuid
+                         * @example 0198c5f0-0000-7000-8000-000000000001
+                         */
+                        id: string;
+                        /**
+                         * Format: uuid
+                         * @example 0198c5f0-0000-7000-8000-000000000001
+                         */
+                        job_id: string;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The tenant has no such endpoint */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getWebhookSecret: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The secrets, or public keys */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointSecrets"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The tenant has no such endpoint, or the server has no master key */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listDeliveries: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+                status?: ("queued" | "running" | "succeeded" | "failed" | "dead" | "canceled")[];
+                tags?: string[];
+                error_contains?: string;
+                created_after?: string;
+                created_before?: string;
+                finished_after?: string;
+                finished_before?: string;
+                limit?: number;
+                cursor?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Job"][];
+                        /** @description Pass it as `cursor` to get the next page. Null on the last page */
+                        cursor: string | null;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    replayDeliveries: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    filters?: components["schemas"]["DeliveryFilters"];
+                    limit?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description How many deliveries matched, and how many go out again */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        matched: number;
+                        replayed: number;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The tenant has no such endpoint */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sendEvent: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewEvent"];
+            };
+        };
+        responses: {
+            /** @description The id of the event, and the jobs that deliver it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        deliveries: string[];
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listTypes: {
         parameters: {
             query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
                 /** @description Counts jobs that finished within this time, at most seven days. Default: one hour */
                 span?: string;
             };
@@ -6144,7 +9524,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All types */
+            /** @description All types, or those that the tenant uses */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6756,6 +10136,8 @@ export interface operations {
                         was_paused: boolean;
                         /** @description False if no job, schedule, policy, worker or setting has this type or tenant */
                         known: boolean;
+                        /** @description The entry in the audit log. Null: nothing changed */
+                        audit_id: number | null;
                     } & {
                         [key: string]: unknown;
                     };
@@ -6844,14 +10226,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All limits */
+            /** @description All limits, with their use now */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        items: components["schemas"]["Limit"][];
+                        items: components["schemas"]["ListedLimit"][];
                         /** @description Pass it as `cursor` to get the next page. Null on the last page */
                         cursor: string | null;
                     } & {
@@ -7143,6 +10525,10 @@ export interface operations {
                 limit?: number;
                 /** @description The `cursor` of the previous page */
                 cursor?: string;
+                /** @description Part of a label, or an id */
+                search?: string;
+                /** @description Whether to count jobs and runs, for pages of at most 100 */
+                figures?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -7529,6 +10915,224 @@ export interface operations {
             };
         };
     };
+    getWorker: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                worker_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The worker */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkerDetails"];
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such worker */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    stopWorker: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                worker_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The request */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                        /**
+                         * Format: date-time
+                         * @example 2026-01-31T12:00:00Z
+                         */
+                        requested_at: string;
+                        requested_by: string;
+                        /** @description The entry in the audit log */
+                        audit_id: number;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no such worker */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listAudit: {
         parameters: {
             query?: {
@@ -7558,6 +11162,107 @@ export interface operations {
                 content: {
                     "application/json": {
                         items: components["schemas"]["AuditEntry"][];
+                        /** @description Pass it as `cursor` to get the next page. Null on the last page */
+                        cursor: string | null;
+                    } & {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            /** @description The request is malformed, or the kernel rejects an argument */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token is missing or invalid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The token does not allow this operation, or not for this tenant */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The request is too large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The body of the request is not JSON */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many requests of this caller or address */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database cannot be reached or is overloaded */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The database took too long */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listAttention: {
+        parameters: {
+            query?: {
+                /** @description The tenant. Default: the token's own tenant */
+                tenant_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Up to 200 things. There is no next page */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        items: components["schemas"]["Attention"][];
                         /** @description Pass it as `cursor` to get the next page. Null on the last page */
                         cursor: string | null;
                     } & {
@@ -7761,7 +11466,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        items: components["schemas"]["Step"][];
+                        items: components["schemas"]["SeriesStep"][];
                         /** @description Pass it as `cursor` to get the next page. Null on the last page */
                         cursor: string | null;
                     } & {
@@ -7946,8 +11651,8 @@ export interface operations {
             query?: {
                 /** @description The tenant. Default: the token's own tenant */
                 tenant_id?: string;
-                /** @description Return separate rows for each of these. Default: type */
-                by?: ("tenant" | "type")[];
+                /** @description Return separate rows for each of these. `none`: one row for all. Default: type */
+                by?: ("tenant" | "type" | "none")[];
             };
             header?: never;
             path?: never;
@@ -8055,8 +11760,8 @@ export interface operations {
                 to?: string;
                 /** @description The time that one row covers. Default: hour */
                 bucket?: "hour" | "day" | "week" | "month" | "total";
-                /** @description Return separate rows for each of these. Default: type */
-                by?: ("tenant" | "type")[];
+                /** @description Return separate rows for each of these. `none`: one row for all. Default: type */
+                by?: ("tenant" | "type" | "none")[];
                 type?: string[];
                 /** @description The time zone in which days, weeks and months begin. Default: UTC */
                 timezone?: string;
@@ -8163,6 +11868,8 @@ export interface operations {
                 tenant_id?: string;
                 type?: string[];
                 subject?: string;
+                /** @description Whether to send `changes`: what else was changed */
+                changes?: "true" | "false";
             };
             header?: {
                 "last-event-id"?: string;

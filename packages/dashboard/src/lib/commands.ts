@@ -1,5 +1,7 @@
 /** The same action as a command of the CLI, as a request with curl, and as SQL, so that it can be repeated and kept. */
-import { type ApiFilter, apiFilterOf, type JobFilter } from "./filter.ts";
+
+import { apiFilterOf, type JobFilter, queryOf } from "./filter.ts";
+import { type Exact, writeExact } from "./json.ts";
 
 export interface Commands {
   readonly cli?: string;
@@ -55,11 +57,11 @@ function cliOptions(filter: JobFilter, tenant: string | undefined): string | und
 
 export function listCommands(filter: JobFilter, tenant: string | undefined, apiBase: string): Commands {
   const query = new URLSearchParams();
-  const request: ApiFilter = { ...(tenant && { tenant_id: tenant }), ...apiFilterOf(filter) };
+  const request = { ...(tenant && { tenant_id: tenant }), ...queryOf(apiFilterOf(filter)) };
   for (const [name, value] of Object.entries(request))
     for (const each of typeof value === "string" ? [value] : value) query.append(name, each);
   const search = query.size === 0 ? "" : `?${query}`;
-  const filters = sqlText(JSON.stringify(apiFilterOf(filter)));
+  const filters = sqlText(writeExact(apiFilterOf(filter) as Exact));
   const options = cliOptions(filter, tenant);
   return {
     ...(options !== undefined && { cli: `jobforge jobs list ${options}`.trim() }),
@@ -68,6 +70,128 @@ export function listCommands(filter: JobFilter, tenant: string | undefined, apiB
       tenant === undefined
         ? `select * from jobforge_search_jobs(${filters});`
         : `select * from jobforge_list_jobs(${sqlText(tenant)}, ${filters});`,
+  };
+}
+
+/** Parameters of a request, without those that are not given. */
+type Query = Readonly<Record<string, string | undefined>>;
+
+function addressOf(path: string, query: Query): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const params = new URLSearchParams(Object.fromEntries(given) as Record<string, string>);
+  return params.size === 0 ? path : `${path}?${params}`;
+}
+
+const jsonText = (value: object): string => sqlText(JSON.stringify(value));
+const tenantOrNull = (tenant: string | undefined): string =>
+  tenant === undefined ? "null" : sqlText(tenant);
+const tenantOption = (tenant: string | undefined): string =>
+  tenant === undefined ? "" : ` --tenant ${tenant}`;
+
+/** A list that is read as a whole, by its name in the API, in the CLI, and as a call of SQL. */
+const lists = {
+  types: ["types list", "types", "list_types()"],
+  tenants: ["tenants list", "tenants", "list_tenants()"],
+  gates: ["gates list", "gates", "list_gates()"],
+  limits: ["limits list", "limits", "list_limits()"],
+  workers: ["workers", "workers", "list_workers()"],
+} as const;
+
+export function wholeList(name: keyof typeof lists, apiBase: string): Commands {
+  const [cli, path, call] = lists[name];
+  return {
+    cli: `jobforge ${cli}`,
+    curl: curlOf("GET", `${apiBase}/v1/${path}`),
+    sql: `select * from jobforge_${call};`,
+  };
+}
+
+export function deadCommands(tenant: string | undefined, apiBase: string): Commands {
+  return {
+    cli: `jobforge dead list${tenantOption(tenant)}`,
+    curl: curlOf("GET", `${apiBase}${addressOf("/v1/dead", { tenant_id: tenant })}`),
+    sql: `select * from jobforge_list_dead_groups(${tenantOrNull(tenant)});`,
+  };
+}
+
+/** What a list of schedules can be narrowed to, as in its address. */
+export function schedulesCommands(
+  filter: Readonly<Record<string, string>>,
+  tenant: string | undefined,
+  apiBase: string,
+): Commands {
+  const options = Object.entries(filter).map(([name, value]) =>
+    name === "enabled" ? (value === "true" ? " --enabled" : " --disabled") : ` --${name}`,
+  );
+  const filters = Object.fromEntries(Object.entries(filter).map(([name, value]) => [name, value === "true"]));
+  const sql = Object.keys(filters).length === 0 ? "" : `, ${jsonText(filters)}`;
+  return {
+    cli: `jobforge schedules list${tenantOption(tenant)}${options.join("")}`,
+    curl: curlOf("GET", `${apiBase}${addressOf("/v1/schedules", { tenant_id: tenant, ...filter })}`),
+    sql: `select * from jobforge_list_schedules(${tenantOrNull(tenant)}${sql});`,
+  };
+}
+
+export function scheduleCommands(type: string, key: string, tenant: string, apiBase: string): Commands {
+  const path = `/v1/schedules/${encodeURIComponent(type)}/${encodeURIComponent(key)}`;
+  return {
+    cli: `jobforge schedules show ${shellWord(type)} ${shellWord(key)} --tenant ${tenant}`,
+    curl: curlOf("GET", `${apiBase}${addressOf(path, { tenant_id: tenant })}`),
+    sql: `select * from jobforge_get_schedule(${[tenant, type, key].map(sqlText).join(", ")});`,
+  };
+}
+
+export function typeCommands(type: string, apiBase: string): Commands {
+  return {
+    cli: `jobforge types show ${shellWord(type)}`,
+    curl: curlOf("GET", `${apiBase}/v1/types/${encodeURIComponent(type)}/policy`),
+    sql: `select * from jobforge_get_policy(${sqlText(type)});`,
+  };
+}
+
+interface AuditFilter {
+  readonly tenant_id?: string;
+  readonly action?: string;
+  readonly actor?: string;
+  readonly entity_id?: string;
+}
+
+export function auditCommands(filter: AuditFilter, apiBase: string): Commands {
+  const { tenant_id, ...filters } = filter;
+  const options = Object.entries(filters).map(
+    ([name, value]) => ` --${name.replace("_", "-")} ${shellWord(value)}`,
+  );
+  return {
+    cli: `jobforge audit${tenantOption(tenant_id)}${options.join("")}`,
+    curl: curlOf("GET", `${apiBase}${addressOf("/v1/audit", { ...filter })}`),
+    sql: `select * from jobforge_list_audit(${tenantOrNull(tenant_id)}, ${jsonText(filters)});`,
+  };
+}
+
+export interface UsageQuestion {
+  readonly days: string;
+  readonly by: "tenant" | "type" | "time";
+  readonly timezone: string;
+  readonly tenant: string | undefined;
+}
+
+export function usageCommands({ days, by, timezone, tenant }: UsageQuestion, apiBase: string): Commands {
+  const isByDay = by === "time";
+  const split = isByDay ? "--per day --by none" : `--per total --by ${by}`;
+  const zone = isByDay ? ` --timezone ${shellWord(timezone)}` : "";
+  const from = new Date(Date.now() - Number(days) * 86_400_000).toISOString();
+  const query = isByDay ? { from, bucket: "day", by: "none", timezone } : { from, bucket: "total", by };
+  const call = [
+    tenantOrNull(tenant),
+    `now() - interval '${days} days'`,
+    `p_bucket => '${isByDay ? "day" : "total"}'`,
+    `p_by => '${isByDay ? "{}" : `{${by}}`}'`,
+    ...(isByDay ? [`p_timezone => ${sqlText(timezone)}`] : []),
+  ].join(", ");
+  return {
+    cli: `jobforge usage --from ${days}d ${split}${zone}${tenantOption(tenant)}`,
+    curl: curlOf("GET", `${apiBase}${addressOf("/v1/usage", { tenant_id: tenant, ...query })}`),
+    sql: `select * from jobforge_report_usage(${call});`,
   };
 }
 
@@ -88,5 +212,20 @@ export function jobCommands(verb: JobVerb, id: string, tenant: string, apiBase: 
     cli: `jobforge jobs ${cli} ${id}`,
     curl: verb === "reschedule" ? curlOf(method, url, {}) : curlOf(method, url),
     sql: `${call}(${sqlText(id)}, ${sqlText(tenant)});`,
+  };
+}
+
+export function workflowCommands(id: string, tenant: string, apiBase: string): Commands {
+  return {
+    cli: `jobforge workflows show ${id}`,
+    curl: curlOf("GET", `${apiBase}/v1/workflows/${id}?tenant_id=${tenant}`),
+    sql: `select jobforge_get_workflow(${sqlText(id)}, ${sqlText(tenant)});`,
+  };
+}
+
+export function webhookCommands(id: string, tenant: string, apiBase: string): Commands {
+  return {
+    curl: curlOf("GET", `${apiBase}/v1/webhooks/${id}?tenant_id=${tenant}`),
+    sql: `select jobforge_get_webhook_endpoint(${sqlText(tenant)}, ${sqlText(id)});`,
   };
 }

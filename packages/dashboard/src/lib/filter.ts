@@ -3,6 +3,8 @@
  * bulk change, so these three cannot differ.
  */
 
+import { type Exact, isObject, parseExact, writeExact } from "./json.ts";
+
 /** The states of the tabs. */
 export const states = ["queued", "running", "succeeded", "failed", "dead", "canceled"] as const;
 export type State = (typeof states)[number];
@@ -12,6 +14,17 @@ const texts = {
   subject: "subject",
   error: "error_contains",
   group: "error_group",
+  phase: "phase",
+  id: "id_prefix",
+  worker: "worker",
+  schedule: "schedule_id",
+  key: "idempotency_key",
+  concurrency: "concurrency_key",
+  trace: "trace_id",
+  reason: "reason",
+  priority: "priority",
+  attempts: "attempts_min",
+  payload: "payload",
   created_after: "created_after",
   created_before: "created_before",
   finished_after: "finished_after",
@@ -56,19 +69,56 @@ export function paramsOf({ state, type, tag, text }: JobFilter): Record<string, 
   return { status: state, type, tag, ...text };
 }
 
-/** The filter as the API takes it. */
-export type ApiFilter = Record<string, string | readonly string[]>;
+/** The filter as the API takes it in a body. */
+export type ApiFilter = Readonly<Record<string, unknown>>;
 
 export function apiFilterOf({ state, type, tag, text }: JobFilter): ApiFilter {
-  const filter: ApiFilter = {};
+  const filter: Record<string, unknown> = {};
   if (state.length > 0) filter["status"] = state;
   if (type.length > 0) filter["type"] = type;
   if (tag.length > 0) filter["tags"] = tag;
   for (const name of textNames) {
     const value = text[name];
-    if (value !== undefined) filter[texts[name]] = value;
+    if (value !== undefined) filter[texts[name]] = typed(name, value);
   }
   return filter;
+}
+
+/** A body has numbers and JSON where an address has texts. What is neither stays a text, which the server refuses. */
+function typed(name: TextName, value: string): unknown {
+  if (name !== "priority" && name !== "attempts" && name !== "payload") return value;
+  return exactOr(value, value);
+}
+
+/** A text as JSON, with all digits of its numbers. */
+function exactOr(text: string, otherwise: Exact): Exact {
+  try {
+    return parseExact(text);
+  } catch {
+    return otherwise;
+  }
+}
+
+/** The same filter as parameters of an address. */
+export function queryOf(filter: ApiFilter): Record<string, string | readonly string[]> {
+  const entries = Object.entries(filter).map(([name, value]): [string, string | readonly string[]] => [
+    name,
+    typeof value === "string" || Array.isArray(value) ? value : writeExact(value as Exact),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+export type Order = "created" | "oldest" | "run_at" | "started_at" | "finished_at";
+
+/** What waits is read from its oldest job on, what runs from the longest run on, what ended from the last end back. */
+export function orderOf({ state, text }: JobFilter): Order {
+  const [first] = state;
+  if (text.phase === "scheduled") return "run_at";
+  if (text.phase !== undefined) return "oldest";
+  if (first === undefined) return "created";
+  if (state.length === 1 && first === "queued") return "oldest";
+  if (state.length === 1 && first === "running") return "started_at";
+  return state.some((each) => each === "queued" || each === "running") ? "created" : "finished_at";
 }
 
 /** One word of the filter bar, such as `type:mail.send`, or a free text, which is searched in errors. */
@@ -84,13 +134,21 @@ export function isId(text: string): boolean {
 }
 
 export const termNames: readonly Term["name"][] = ["type", "tag", "status", "tenant", ...textNames];
+/** `payload.order.id:7` is the payload `{"order": {"id": 7}}`. */
+const payloadPath = /^payload\.([^\s:]+)$/;
 
 /** Splits what the user typed. Quotes hold words together: `error:"connection refused"`. */
 export function termsOf(input: string): Term[] {
-  const found = input.matchAll(/(?:([a-z_]+):)?(?:"([^"]*)"|(\S+))/g);
+  const found = input.matchAll(/(?:(payload\.[^\s:]+|[a-z_]+):)?(?:"([^"]*)"|(\S+))/g);
   return [...found].flatMap(([, name, quoted, plain]) => {
     const value = quoted ?? plain ?? "";
     if (value === "") return [];
+    const path = payloadPath.exec(name ?? "")?.[1];
+    if (path !== undefined) {
+      const leaf = quoted ?? exactOr(value, value);
+      const payload = path.split(".").reduceRight<Exact>((inner, key) => ({ [key]: inner }), leaf);
+      return [{ name: "payload" as const, value: writeExact(payload) }];
+    }
     const known = termNames.find((each) => each === name);
     if (known !== undefined) return [{ name: known, value }];
     const whole = name === undefined ? value : `${name}:${value}`;
@@ -103,7 +161,15 @@ export function withTerm(filter: JobFilter, { name, value }: Term): JobFilter {
   if (name === "type" || name === "tag") return { ...filter, [name]: [...new Set([...filter[name], value])] };
   if (name === "status") return { ...filter, state: states.filter((each) => each === value) };
   if (name === "tenant") return filter;
-  return { ...filter, text: { ...filter.text, [name]: value } };
+  const before = name === "payload" ? filter.text.payload : undefined;
+  const next = before === undefined ? value : mergedPayload(before, value);
+  return { ...filter, text: { ...filter.text, [name]: next } };
+}
+
+/** Two words about the payload ask for both. */
+function mergedPayload(one: string, other: string): string {
+  const [first, second] = [exactOr(one, null), exactOr(other, null)];
+  return isObject(first) && isObject(second) ? writeExact({ ...first, ...second }) : other;
 }
 
 /** The terms of a filter, without its states, which the tabs show. */

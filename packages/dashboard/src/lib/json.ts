@@ -47,3 +47,8 @@ export function jsonError(text: string): string | undefined {
     return `Line ${line}: ${message.replace(/ ?at position \d+/, "")}`;
   }
 }
+
+/** Whether a JSON text has values that the policy of the type hides from people. */
+export function hasMasks(text: string): boolean {
+  return text.includes('"[redacted]"');
+}

@@ -59,17 +59,3 @@ export function placesOf(spans: readonly Span[]): { readonly left: number; reado
     width: ((span.to - span.from) / all) * 100,
   }));
 }
-
-export interface Ladder {
-  readonly base_ms: number;
-  readonly cap_ms: number | null;
-  readonly factor: number;
-  readonly max_attempts: number;
-}
-
-/** The waits after each failed attempt, as the kernel computes them, without jitter. */
-export function ladderOf({ base_ms, cap_ms, factor, max_attempts }: Ladder): number[] {
-  return Array.from({ length: Math.max(0, max_attempts - 1) }, (_, failed) =>
-    Math.min(cap_ms ?? Number.MAX_SAFE_INTEGER, base_ms * factor ** failed),
-  );
-}

@@ -29,7 +29,8 @@ export function SignIn(): JSX.Element {
       client.setQueryData(meKey, me);
     } catch (error) {
       const { message, hint } = problemFrom(error);
-      setProblem([message, hint].filter(Boolean).join(". "));
+      const sentences = [message, hint].filter((each) => each !== undefined && each !== "");
+      setProblem(sentences.map((each) => each?.replace(/[.]?$/, ".")).join(" "));
       setBusy(false);
       field.current?.select();
     }
@@ -74,7 +75,8 @@ export function SignIn(): JSX.Element {
               Sign in
             </Button>
             <p class={css["hint"]}>
-              No key yet? An operator makes one: <code>jobforge token create --role operator</code>
+              No key yet? An operator makes one:{" "}
+              <code>jobforge token create NAME --role jobforge_operator</code>
             </p>
           </>
         )}

@@ -1,15 +1,16 @@
 /** The palette: a list of pages, types, tenants and actions, narrowed by typing. A pasted id opens the job. */
-import { useQuery } from "@tanstack/preact-query";
+import { useQueryClient } from "@tanstack/preact-query";
 import type { JSX } from "preact";
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
-import { api, bodyOf } from "../api/client.ts";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useMay, useSignOut } from "../api/session.ts";
+import { useKnownTypes } from "../api/types.ts";
 import { isId } from "../lib/filter.ts";
 import { zones } from "../lib/time.ts";
 import { toggleLive } from "../state/live.ts";
 import { chooseTenant, navigate } from "../state/route.ts";
 import { theme, themes, zone } from "../state/settings.ts";
 import { Icon, type IconName } from "../ui/Icon.tsx";
+import { commandOf } from "./commands.ts";
 import css from "./Palette.module.css";
 import { pagesFor } from "./pages.ts";
 import { tenantName, useTenants } from "./TenantSwitch.tsx";
@@ -29,22 +30,41 @@ export function Palette({ onClose }: { onClose: () => void }): JSX.Element {
   const [active, setActive] = useState(0);
   const dialog = useRef<HTMLDialogElement>(null);
   const list = useId();
-  const entries = useEntries();
-  useEffect(() => {
+  const { entries, types, isLoading } = useEntries();
+  const [isPressed, setPressed] = useState(false);
+  const maySteer = useMay()("set_gate");
+  // Before the next key: what is typed at once belongs into the dialog, and is no shortcut of the page.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);
-  const found = useMemo(() => matching(entries, typed), [entries, typed]);
+  const client = useQueryClient();
+  const matching = (text: string): readonly Entry[] => {
+    const command = maySteer ? commandOf(text) : undefined;
+    // Only a type that exists: a misspelled one would be paused, and nothing would stop.
+    if (command === undefined || !(command.what === "all" || types.has(command.what)))
+      return entriesFor(entries, text);
+    const run = (): void => void command.run().then(() => client.invalidateQueries());
+    return [{ id: "command", icon: "run", name: command.name, kind: "Action", run }];
+  };
+  const found = useMemo(() => matching(typed), [entries, typed]);
   const chosen = found[Math.min(active, found.length - 1)];
   const run = (entry: Entry | undefined): void => {
     if (entry === undefined) return;
     onClose();
     entry.run();
   };
-  const move = (event: KeyboardEvent): void => {
+  // Who types and presses Enter before the types and tenants are there means what is found when they are.
+  useEffect(() => {
+    if (isPressed && !isLoading) {
+      setPressed(false);
+      run(found[0]);
+    }
+  }, [isPressed, isLoading]);
+  const move = (event: JSX.TargetedKeyboardEvent<HTMLInputElement>): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined) {
       event.preventDefault();
@@ -53,7 +73,11 @@ export function Palette({ onClose }: { onClose: () => void }): JSX.Element {
       document.getElementById(`${list}-${next}`)?.scrollIntoView({ block: "nearest" });
     } else if (event.key === "Enter") {
       event.preventDefault();
-      run(chosen);
+      // Who types and presses Enter at once means what the field says, also if the list is not drawn yet.
+      const text = event.currentTarget.value;
+      const entry = text === typed ? chosen : matching(text)[0];
+      if (entry === undefined && isLoading) setPressed(true);
+      else run(entry);
     }
   };
   return (
@@ -77,13 +101,18 @@ export function Palette({ onClose }: { onClose: () => void }): JSX.Element {
           aria-expanded="true"
           aria-controls={list}
           aria-activedescendant={chosen === undefined ? undefined : `${list}-${found.indexOf(chosen)}`}
-          placeholder="Page, type, tenant, action, or the id of a job"
+          placeholder={
+            maySteer
+              ? "Page, type, tenant, id of a job, or: pause TYPE 30m REASON"
+              : "Page, tenant, or id of a job"
+          }
           autocomplete="off"
           spellcheck={false}
           value={typed}
           onInput={({ currentTarget }) => {
             setTyped(currentTarget.value);
             setActive(0);
+            setPressed(false);
           }}
           onKeyDown={move}
         />
@@ -107,12 +136,14 @@ export function Palette({ onClose }: { onClose: () => void }): JSX.Element {
           </div>
         ))}
       </div>
-      {found.length === 0 && <p class={css["none"]}>Nothing matches “{typed}”.</p>}
+      {found.length === 0 && (
+        <p class={css["none"]}>{isLoading ? "Loading types and tenants …" : `Nothing matches “${typed}”.`}</p>
+      )}
     </dialog>
   );
 }
 
-function matching(entries: readonly Entry[], typed: string): readonly Entry[] {
+function entriesFor(entries: readonly Entry[], typed: string): readonly Entry[] {
   const text = typed.trim().toLowerCase();
   if (isId(text)) {
     const run = (): void => navigate(`/jobs/${text}`);
@@ -124,25 +155,28 @@ function matching(entries: readonly Entry[], typed: string): readonly Entry[] {
   return entries.filter(matches).slice(0, mostShown);
 }
 
-function useEntries(): readonly Entry[] {
+interface Entries {
+  readonly entries: readonly Entry[];
+  readonly types: ReadonlySet<string>;
+  /** Types or tenants are not there yet. */
+  readonly isLoading: boolean;
+}
+
+function useEntries(): Entries {
   const may = useMay();
   const signOut = useSignOut();
-  const { data: tenants } = useTenants();
-  const { data: types } = useQuery({
-    queryKey: ["types", "1 hour"],
-    queryFn: () => bodyOf(api.GET("/v1/types")),
-    enabled: may("list_types"),
-    staleTime: 30_000,
-  });
+  const { data: tenants, isLoading: tenantsLoad } = useTenants();
+  const { data: found, isLoading: typesLoad } = useKnownTypes();
+  const isLoading = tenantsLoad || typesLoad;
   const go =
     (path: string, params = {}) =>
     () =>
       navigate(path, params);
-  return [
+  const entries: readonly Entry[] = [
     ...pagesFor(may).map(
       ({ path, name, icon }): Entry => ({ id: path, icon, name, kind: "Page", run: go(path) }),
     ),
-    ...(types?.items ?? []).map(
+    ...(found?.items ?? []).map(
       ({ type }): Entry => ({
         id: `j-${type}`,
         icon: "jobs",
@@ -192,4 +226,5 @@ function useEntries(): readonly Entry[] {
     { id: "live", icon: "pause", name: "Pause or resume live updates", kind: "Action", run: toggleLive },
     { id: "out", icon: "out", name: "Sign out", kind: "Action", run: () => void signOut() },
   ];
+  return { entries, types: new Set((found?.items ?? []).map(({ type }) => type)), isLoading };
 }

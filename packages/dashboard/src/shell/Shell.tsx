@@ -1,11 +1,13 @@
 /** The frame of every page: navigation, tenant, live state, zone of times, theme. */
 import { useQueryClient } from "@tanstack/preact-query";
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
+import { useSearch } from "wouter-preact/use-browser-location";
 import { useMay, useMe, useSignOut, useUi } from "../api/session.ts";
 import { zoneLabels, zones } from "../lib/time.ts";
+import { rowKeys } from "../pages/jobs/rows.ts";
 import { follow, heardAt, liveState, toggleLive } from "../state/live.ts";
-import { navigate, useTenant } from "../state/route.ts";
+import { isEmbedded, navigate, useTenant } from "../state/route.ts";
 import { nextOf, theme, themes, zone } from "../state/settings.ts";
 import { Button } from "../ui/Button.tsx";
 import { Icon } from "../ui/Icon.tsx";
@@ -24,10 +26,11 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
   const may = useMay();
   const tenant = useTenant();
   const client = useQueryClient();
-  useEffect(listenToKeys, []);
+  useLayoutEffect(listenToKeys, []);
   useEffect(() => follow(client, tenant), [client, tenant]);
   const available = pagesFor(may);
   useKeys({
+    ...rowKeys,
     "mod+k": () => open("palette"),
     "?": () => open("help"),
     p: toggleLive,
@@ -35,6 +38,17 @@ export function Shell({ path, children }: { path: string; children: ComponentChi
     z: cycleZone,
     ...Object.fromEntries(available.map((page) => [`g ${page.key}`, () => navigate(page.path)])),
   });
+  // A page inside another one has the navigation of that page.
+  if (isEmbedded(useSearch()))
+    return (
+      <div class={css["column"]}>
+        <LostBar />
+        <main id="main" class={css["main"]}>
+          {children}
+        </main>
+        <Toasts />
+      </div>
+    );
   return (
     <div class={css["shell"]}>
       {/* biome-ignore lint/a11y/useValidAnchor: a skip link moves the focus inside the page. */}
@@ -158,7 +172,7 @@ function TopBar({ onPalette, onHelp }: { onPalette: () => void; onHelp: () => vo
   return (
     <header class={css["top"]}>
       <TenantSwitch />
-      <button type="button" class={css["find"]} onClick={onPalette} aria-keyshortcuts="Meta+K Control+K">
+      <button type="button" class={css["find"]} aria-keyshortcuts="Meta+K Control+K" onClick={onPalette}>
         <Icon name="search" />
         <span>Go to a page, a job or an action</span>
         <kbd>{isMac ? "⌘ K" : "Ctrl K"}</kbd>

@@ -1,9 +1,9 @@
 /** Keys of the whole page. A page adds its own while it is open; the newest one wins. */
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { letterKeys } from "../state/settings.ts";
 
-/** By key as the browser names it; `g j` is `g`, then `j`. */
-export type KeyMap = Readonly<Record<string, (event: KeyboardEvent) => void>>;
+/** By key as the browser names it; `g j` is `g`, then `j`. After false, the browser does what it does with the key. */
+export type KeyMap = Readonly<Record<string, (event: KeyboardEvent) => unknown>>;
 
 const maps: { current: KeyMap }[] = [];
 let before = "";
@@ -14,7 +14,8 @@ const sequenceMs = 1200;
 export function useKeys(map: KeyMap): void {
   const held = useRef(map);
   held.current = map;
-  useEffect(() => {
+  // Before the page is painted: who sees it may press a key at once.
+  useLayoutEffect(() => {
     maps.push(held);
     return () => {
       maps.splice(maps.indexOf(held), 1);
@@ -56,8 +57,7 @@ function act(key: string, event: KeyboardEvent): void {
   if (found === undefined) return;
   // Enter and the arrows keep their own meaning on buttons, links and summaries.
   if (isControl(event.target) && ["Enter", " "].includes(event.key)) return;
-  event.preventDefault();
-  found.current[key]?.(event);
+  if (found.current[key]?.(event) !== false) event.preventDefault();
 }
 
 function isField(target: EventTarget | null): boolean {

@@ -26,7 +26,16 @@ export const pages: readonly PageInfo[] = [
     isMain: true,
     group: "work",
   },
-  { path: "/types", name: "Types", icon: "types", needs: ["list_types"], key: "t", group: "work" },
+  {
+    path: "/workflows",
+    name: "Workflows",
+    icon: "workflows",
+    needs: ["list_workflows"],
+    key: "f",
+    group: "work",
+  },
+  // Tenants may list their types, for suggestions. The page is about workers, pauses and policies.
+  { path: "/types", name: "Types", icon: "types", needs: ["list_gates"], key: "t", group: "work" },
   {
     path: "/schedules",
     name: "Schedules",
@@ -34,6 +43,14 @@ export const pages: readonly PageInfo[] = [
     needs: ["list_schedules"],
     key: "s",
     isMain: true,
+    group: "work",
+  },
+  {
+    path: "/webhooks",
+    name: "Webhooks",
+    icon: "webhooks",
+    needs: ["list_webhook_endpoints"],
+    key: "h",
     group: "work",
   },
   { path: "/tenants", name: "Tenants", icon: "tenants", needs: ["list_tenants"], key: "n", group: "steer" },

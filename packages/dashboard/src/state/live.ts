@@ -3,7 +3,7 @@
  * page, closed while the page is hidden: a browser has six connections per host.
  */
 import { type Signal, signal } from "@preact/signals";
-import type { QueryClient } from "@tanstack/preact-query";
+import type { Query, QueryClient } from "@tanstack/preact-query";
 import { apiBase } from "../api/client.ts";
 
 export type LiveState = "connecting" | "live" | "paused" | "lost";
@@ -13,8 +13,6 @@ export const liveState: Signal<LiveState> = signal("connecting");
 export const heardAt: Signal<number> = signal(Date.now());
 /** Jobs that finished since the stream opened, newest last. Pages patch the rows that they show. */
 export const finished: Signal<readonly FinishedJob[]> = signal([]);
-/** How often something changed. Pages that announce new rows compare it. */
-export const changes: Signal<number> = signal(0);
 
 export interface FinishedJob {
   readonly id: string;
@@ -26,19 +24,28 @@ export interface FinishedJob {
 
 /** The shortest time between two reads of the same data, however much happens. */
 const restMs = 1500;
+/** What happens together is read together. */
+const gatherMs = 150;
 const mostRemembered = 500;
 
 let source: EventSource | undefined;
 let opened: string | undefined;
 let due: ReturnType<typeof setTimeout> | undefined;
+/** When the data was last read again. */
+let readAt = 0;
 let arrived: FinishedJob[] = [];
+/** A person has set something since the last read. */
+let settingsChanged = false;
+/** Lists that no job changes, only people. */
+const settings: readonly unknown[] = ["audit", "policy", "tenants", "tokens"];
 
 /** Follows the stream for one tenant, or for all that the caller may see. */
 export function follow(client: QueryClient, tenant: string | undefined): () => void {
   const open = (): void => {
     close();
     if (liveState.value === "paused" || document.visibilityState === "hidden") return;
-    opened = tenant === undefined ? "v1/stream" : `v1/stream?tenant_id=${encodeURIComponent(tenant)}`;
+    const of = tenant === undefined ? "" : `&tenant_id=${encodeURIComponent(tenant)}`;
+    opened = `v1/stream?changes=true${of}`;
     liveState.value = "connecting";
     source = new EventSource(`${apiBase}/${opened}`);
     source.addEventListener("open", () => {
@@ -47,6 +54,10 @@ export function follow(client: QueryClient, tenant: string | undefined): () => v
       refresh(client);
     });
     source.addEventListener("changed", () => heard(client));
+    source.addEventListener("changes", () => {
+      settingsChanged = true;
+      heard(client);
+    });
     source.addEventListener("finished", (event) => heard(client, event.data));
     source.addEventListener("end", () => close("lost"));
     source.addEventListener("error", () => {
@@ -55,6 +66,8 @@ export function follow(client: QueryClient, tenant: string | undefined): () => v
       if (source?.readyState === EventSource.CLOSED) setTimeout(open, 5000);
     });
   };
+  // The page reads everything as it opens. The stream need not make it do so again at once.
+  readAt = Date.now();
   const shown = (): void => (document.visibilityState === "visible" ? open() : close());
   const stopWatching = liveState.subscribe((state) => {
     if (state === "paused") close();
@@ -83,6 +96,9 @@ export function toggleLive(): void {
 function close(state?: LiveState): void {
   source?.close();
   source = undefined;
+  // A page that is not seen reads nothing again. It does when the stream opens.
+  clearTimeout(due);
+  due = undefined;
   if (state !== undefined) liveState.value = state;
 }
 
@@ -96,19 +112,42 @@ function heard(client: QueryClient, data?: unknown): void {
   refresh(client);
 }
 
-/** Reads again what the page shows, at most once in each rest. */
+/** Reads again what the page shows: soon after a quiet time, and else at most once in each rest. */
 function refresh(client: QueryClient): void {
   if (due !== undefined) return;
-  due = setTimeout(() => {
-    due = undefined;
-    if (isBusy()) return refresh(client);
-    changes.value += 1;
-    if (arrived.length > 0) {
-      finished.value = arrived;
-      arrived = [];
-    }
-    void client.invalidateQueries({ predicate: ({ meta }) => meta?.["live"] === true });
-  }, restMs);
+  const rest = readAt + restMs - Date.now();
+  readLater(client, Math.min(restMs, Math.max(gatherMs, rest)));
+}
+
+function readLater(client: QueryClient, ms: number): void {
+  due = setTimeout(() => read(client), ms);
+}
+
+function read(client: QueryClient): void {
+  due = undefined;
+  if (isBusy()) {
+    readLater(client, restMs);
+    return;
+  }
+  if (arrived.length > 0) {
+    finished.value = arrived;
+    arrived = [];
+  }
+  // A read that is on its way is not begun anew: with a slow server, none would ever come to its end.
+  if (client.isFetching({ predicate: isLive }) > 0) {
+    readLater(client, gatherMs);
+    return;
+  }
+  readAt = Date.now();
+  const withSettings = settingsChanged;
+  settingsChanged = false;
+  void client.invalidateQueries({
+    predicate: (query) => isLive(query) || (withSettings && settings.includes(query.queryKey[0])),
+  });
+}
+
+function isLive({ meta }: Pick<Query, "meta">): boolean {
+  return meta?.["live"] === true;
 }
 
 /** Nothing moves while the user marks text or has a menu or a dialog open. */

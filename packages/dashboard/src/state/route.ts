@@ -10,7 +10,8 @@ export type Params = Readonly<Record<string, string | readonly string[] | undefi
 export function pathTo(path: string, params: Params = {}): string {
   const query = new URLSearchParams();
   const tenant = "tenant" in params ? params["tenant"] : tenantOf(location.search);
-  for (const [name, value] of Object.entries({ ...params, tenant })) {
+  const embed = isEmbedded(location.search) ? "1" : undefined;
+  for (const [name, value] of Object.entries({ ...params, tenant, embed })) {
     if (value === undefined || value === "") continue;
     for (const each of typeof value === "string" ? [value] : value) query.append(name, each);
   }
@@ -30,6 +31,11 @@ function tenantOf(search: string): string | undefined {
   return new URLSearchParams(search).get("tenant") ?? undefined;
 }
 
+/** Whether the page is shown inside another one, without a frame of its own. Links keep it. */
+export function isEmbedded(search: string): boolean {
+  return new URLSearchParams(search).get("embed") === "1";
+}
+
 /** The tenant that the address names, if any. */
 export function useTenant(): string | undefined {
   return tenantOf(useSearch());
@@ -38,6 +44,6 @@ export function useTenant(): string | undefined {
 /** Shows the same page for another tenant, or for all. */
 export function chooseTenant(tenant: string | undefined): void {
   const path = location.pathname.slice(base.length) || "/";
-  const isOfOneThing = /^\/(jobs|schedules|tenants)\/./.test(path);
+  const isOfOneThing = /^\/(jobs|workflows|schedules|webhooks|tenants)\/./.test(path);
   navigate(isOfOneThing ? path.replace(/^(\/\w+)\/.*/, "$1") : path, { tenant });
 }

@@ -12,6 +12,20 @@ export function stored<T extends string>(name: string, allowed: readonly T[], in
   return kept;
 }
 
+/** A signal of several of the allowed values, kept in their order. */
+export function storedSet<T extends string>(
+  name: string,
+  allowed: readonly T[],
+  initial: readonly T[],
+): Signal<readonly T[]> {
+  const found = read(name)?.split(",");
+  const kept = signal<readonly T[]>(
+    found === undefined ? initial : allowed.filter((each) => found.includes(each)),
+  );
+  kept.subscribe((values) => write(name, values.join()));
+  return kept;
+}
+
 /** Storage may be forbidden, for example in a frame of another site. */
 function read(name: string): string | null {
   try {

@@ -1,6 +1,6 @@
 /** A modal dialog of the platform: focus stays inside, Escape closes it, the focus returns afterwards. */
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "./Button.tsx";
 import css from "./Dialog.module.css";
 
@@ -17,7 +17,8 @@ interface DialogProps {
 export function Dialog({ title, onClose, wide, children, actions, onSubmit }: DialogProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  // Before the next key: what is typed at once belongs into the dialog, and is no shortcut of the page.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
     return () => {

@@ -13,20 +13,30 @@ export function Json({ value, what }: { value: Exact; what: string }): JSX.Eleme
       <div class={css["copy"]}>
         <CopyButton text={writeExact(value, 2)} what={what} />
       </div>
-      <Value value={value} depth={0} />
+      <Value value={value} depth={0} after="" />
     </div>
   );
 }
 
-function Value({ value, depth }: { value: Exact; depth: number }): JSX.Element {
-  if (isArray(value))
-    return (
-      <Fold open="[" close="]" depth={depth} entries={value.map((each) => [undefined, each] as const)} />
-    );
-  if (isObject(value)) return <Fold open="{" close="}" depth={depth} entries={Object.entries(value)} />;
-  if (isNumber(value)) return <span class={css["number"]}>{value.toString()}</span>;
-  if (typeof value === "string") return <span class={css["string"]}>{JSON.stringify(value)}</span>;
-  return <span class={css["word"]}>{String(value)}</span>;
+/** `after` is the comma between this value and the next. It belongs to the line of the closing bracket. */
+function Value({ value, depth, after }: { value: Exact; depth: number; after: string }): JSX.Element {
+  if (isArray(value)) {
+    const entries = value.map((each) => [undefined, each] as const);
+    return <Fold open="[" close={`]${after}`} depth={depth} entries={entries} />;
+  }
+  if (isObject(value))
+    return <Fold open="{" close={`}${after}`} depth={depth} entries={Object.entries(value)} />;
+  const [kind, text] = isNumber(value)
+    ? ["number", value.toString()]
+    : typeof value === "string"
+      ? ["string", JSON.stringify(value)]
+      : ["word", String(value)];
+  return (
+    <>
+      <span class={css[kind]}>{text}</span>
+      {after}
+    </>
+  );
 }
 
 interface FoldProps {
@@ -51,8 +61,7 @@ function Fold({ open, close, depth, entries }: FoldProps): JSX.Element {
         {entries.map(([key, value], index) => (
           <div key={index}>
             {key !== undefined && <span class={css["key"]}>{JSON.stringify(key)}: </span>}
-            <Value value={value} depth={depth + 1} />
-            {index < entries.length - 1 && ","}
+            <Value value={value} depth={depth + 1} after={index < entries.length - 1 ? "," : ""} />
           </div>
         ))}
       </div>

@@ -3,7 +3,17 @@ import type { JSX } from "preact";
 import type { State } from "../lib/filter.ts";
 import css from "./Status.module.css";
 
-export type StatusWord = State | "due" | "scheduled" | "retrying" | "lost" | "deferred" | "released";
+export type StatusWord =
+  | State
+  | "due"
+  | "scheduled"
+  | "retrying"
+  | "lost"
+  | "deferred"
+  | "released"
+  | StepWord;
+/** Words that only steps of workflows have. */
+type StepWord = "blocked" | "waiting" | "open" | "skipped";
 
 /** Each status has its own shape, for readers who do not see the difference between two colours. */
 const shapes: Readonly<Record<StatusWord, JSX.Element>> = {
@@ -34,6 +44,10 @@ const shapes: Readonly<Record<StatusWord, JSX.Element>> = {
   lost: <path d="M2 6h2M5.5 6h1M8 6h2" />,
   deferred: <path d="M3 2.5v7M5.5 6h5M8.5 4l2 2-2 2" />,
   released: <path d="M9 2.5v7M6.5 6h-5M3.5 4l-2 2 2 2" />,
+  blocked: <path d="M3.5 5.5V4a2.5 2.5 0 0 1 5 0v1.5M2.5 5.5h7v5h-7z" />,
+  waiting: <path d="M3 1.8h6M3 10.2h6M3.5 1.8c0 4 5 4.4 5 8.4M8.5 1.8c0 4-5 4.4-5 8.4" />,
+  open: <path d="M2 4.5h8v5.7H2zM4 4.5V1.8h6" />,
+  skipped: <path d="M2 2.5 6 6 2 9.5zM6.5 2.5l4 3.5-4 3.5z" />,
 };
 
 export function Status({ word, label }: { word: StatusWord; label?: string }): JSX.Element {

@@ -15,6 +15,8 @@ interface Toast {
 const toasts: Signal<readonly Toast[]> = signal([]);
 let last = 0;
 const shownMs = 8000;
+/** A mistake takes a moment to be noticed. */
+const undoableMs = 20_000;
 
 export function say(text: ComponentChildren, undo?: Toast["undo"]): void {
   add({ kind: "done", text, ...(undo === undefined ? {} : { undo }) });
@@ -32,7 +34,7 @@ function add(toast: Omit<Toast, "id">): void {
   const id = last;
   toasts.value = [...toasts.value.slice(-3), { ...toast, id }];
   // A failure stays until the user has read it.
-  if (toast.kind === "done") setTimeout(() => remove(id), shownMs);
+  if (toast.kind === "done") setTimeout(() => remove(id), toast.undo === undefined ? shownMs : undoableMs);
 }
 
 function remove(id: number): void {

@@ -2,9 +2,13 @@
 import { useMutation, useQueryClient } from "@tanstack/preact-query";
 import { say, sayProblem } from "./Toasts.tsx";
 
-interface Change<Input> {
-  readonly run: (input: Input) => Promise<unknown>;
-  readonly done: (input: Input) => string;
+interface Change<Input, Result> {
+  readonly run: (input: Input) => Promise<Result>;
+  readonly done: (input: Input, result: Result) => string;
+  /** Takes the change back, where the kernel can. */
+  readonly undo?: (input: Input) => Promise<unknown>;
+  /** What is said after that. Default: everything is as it was. */
+  readonly undone?: (input: Input) => string;
   readonly after?: () => void;
 }
 
@@ -13,12 +17,28 @@ interface Changing<Input> {
   readonly mutate: (input: Input) => void;
 }
 
-export function useChange<Input = void>({ run, done, after }: Change<Input>): Changing<Input> {
+export function useChange<Input = void, Result = unknown>({
+  run,
+  done,
+  undo,
+  undone = () => "It is as it was before",
+  after,
+}: Change<Input, Result>): Changing<Input> {
   const client = useQueryClient();
+  const takeBack = async (input: Input): Promise<void> => {
+    try {
+      await undo?.(input);
+      say(undone(input));
+    } catch (error) {
+      sayProblem(error);
+    }
+    await client.invalidateQueries();
+  };
   const mutation = useMutation({
     mutationFn: run,
-    onSuccess: (_, input) => {
-      say(done(input));
+    onSuccess: (result, input) => {
+      const offer = { label: "Undo", run: () => void takeBack(input) };
+      say(done(input, result), undo === undefined ? undefined : offer);
       after?.();
     },
     onError: sayProblem,

@@ -4,6 +4,9 @@
  */
 import type { TestConnection } from "@jobforge/testing";
 
+import { type SeededWebhooks, seedWebhooks } from "./webhooks.ts";
+import { seedWorkflows } from "./workflows.ts";
+
 type Db = Pick<TestConnection, "query" | "value" | "travel">;
 
 export const tenants = {
@@ -44,22 +47,53 @@ function random(seed: number): () => number {
   };
 }
 
-/** `offset`: the moment that pictures show, relative to the database's clock. */
-export async function seed(db: Db, { minutes = 60, offset = "0" } = {}): Promise<void> {
+/** `moment`: what pictures show as now. Default: the real time. */
+export async function seed(db: Db, options: SeedOptions = {}): Promise<Seeded> {
+  const { minutes = 60, every = 2, moment, isEmpty = false } = options;
+  if (isEmpty) return nothing;
   const next = random(42);
-  const at = (ago: string): Promise<void> =>
-    db.travel(ago === "0" ? offset : `${offset === "0" ? "" : `${offset} `}${ago}`);
-  await at(`-${minutes + 5} minutes`);
+  const at = (ago: string): Promise<void> => db.travel(offsetTo(moment, ago));
+  await at(`-${minutes + 1} minutes`);
   await settings(db);
-  for (let minute = minutes; minute > 0; minute -= 2) {
+  for (let minute = minutes; minute > 0; minute -= every) {
     await at(`-${minute} minutes`);
     await enqueueRound(db, next, minute);
     await runRound(db, next, at, minute);
   }
+  await at("-90 seconds");
+  const workflows = await seedWorkflows(db, tenants.acme);
   await at("-20 seconds");
   await afterwards(db);
+  const webhooks = await seedWebhooks(db, tenants.acme);
   await at("0");
+  return { workflows, webhooks };
 }
+
+export interface SeedOptions {
+  readonly minutes?: number;
+  /** Minutes between two rounds of jobs. */
+  readonly every?: number;
+  readonly moment?: Date | undefined;
+  /** Nothing at all, as after an installation. */
+  readonly isEmpty?: boolean;
+}
+
+/** How far a time before the moment is from the real time, as an interval of Postgres. */
+export function offsetTo(moment: Date | undefined, ago = "0"): string {
+  if (moment === undefined) return ago;
+  const hours = `${((moment.getTime() - Date.now()) / 3_600_000).toFixed(6)} hours`;
+  return ago === "0" ? hours : `${hours} ${ago}`;
+}
+
+export interface Seeded {
+  readonly workflows: Readonly<Record<"succeeded" | "failed" | "waiting", string>>;
+  readonly webhooks: SeededWebhooks;
+}
+
+const nothing: Seeded = {
+  workflows: { succeeded: "", failed: "", waiting: "" },
+  webhooks: { working: "", failing: "", disabled: "" },
+};
 
 async function settings(db: Db): Promise<void> {
   for (const [id, label, weight] of labels)
@@ -113,16 +147,18 @@ async function runRound(
   at: (ago: string) => Promise<void>,
   minute: number,
 ): Promise<void> {
-  for (const worker of workers) await beat(db, worker);
-  for (const worker of workers) {
+  await beatAll(db);
+  for (const [place, worker] of workers.entries()) {
+    await at(`-${minute} minutes ${place * 4} seconds`);
     const jobs = await db.query<Claimed>("select id, type, attempts from jobforge_claim_jobs($1, 12)", [
       worker,
     ]);
+    // A sample of each minute, while jobs run, is what charts are drawn from. It has the ends of the minute before.
+    if (place === 0) await db.query("select jobforge_maintain()");
     for (const job of jobs) {
-      await at(`-${minute} minutes ${(0.2 + next() * 3).toFixed(3)} seconds`);
+      await at(`-${minute} minutes ${(place * 4 + 0.2 + next() * 3).toFixed(3)} seconds`);
       await end(db, worker, job, next);
     }
-    await at(`-${minute} minutes 4 seconds`);
   }
 }
 
@@ -146,6 +182,11 @@ async function end(db: Db, worker: string, { id, type }: Claimed, next: () => nu
     ]);
 }
 
+/** The workers say that they are alive. Pictures repeat it, because a worker is gone after a minute. */
+export async function beatAll(db: Db): Promise<void> {
+  for (const worker of workers) await beat(db, worker);
+}
+
 async function beat(db: Db, worker: string): Promise<void> {
   const info = {
     types: worker.startsWith("mailer") ? ["mail.send", "webhook.deliver"] : null,
@@ -160,11 +201,12 @@ async function beat(db: Db, worker: string): Promise<void> {
 /** What is the case now: a pause, jobs that wait behind it and elsewhere, and jobs that run. */
 async function afterwards(db: Db): Promise<void> {
   await db.query(
-    "select jobforge_set_gate('type', 'image.resize', true, 'The object store is being moved', now() + interval '2 hours')",
+    "select jobforge_set_gate('type', 'image.resize', true, 'The object store is being moved', jobforge.now() + interval '2 hours')",
   );
+  const later = await db.value<Date>("select jobforge.now() + interval '1 hour'");
   const waiting = [
     ...Array.from({ length: 9 }, (_, n) => ({ type: "image.resize", payload: { width: 100 * (n + 1) } })),
-    { type: "search.index", payload: { shard: 7 }, run_at: new Date(Date.now() + 3_600_000).toISOString() },
+    { type: "search.index", payload: { shard: 7 }, run_at: later.toISOString() },
     ...Array.from({ length: 6 }, () => ({ type: "webhook.deliver", payload: { event: "order.shipped" } })),
   ];
   await db.query("select jobforge_enqueue_jobs($1, $2)", [tenants.acme, JSON.stringify(waiting)]);
@@ -172,8 +214,11 @@ async function afterwards(db: Db): Promise<void> {
     tenants.initech,
     '{"account": 9007199254740993}',
   ]);
-  for (const worker of workers) await beat(db, worker);
+  await beatAll(db);
   const running = await db.query<Claimed>("select id from jobforge_claim_jobs('mailer-1', 4)");
+  // Their limit has no room, which the kernel finds out when a worker asks.
+  await db.query("select jobforge_claim_jobs('mailer-2', 4, array['webhook.deliver'])");
+  await db.query("select jobforge_maintain()");
   for (const { id } of running.slice(0, 2))
     await db.query("select jobforge_progress_job($1, 'mailer-1', $2)", [id, { step: 2, of: 5 }]);
 }

@@ -8,7 +8,7 @@ import type { Job } from "../jobs/job.ts";
 import { toJson, toStorableJson } from "../json.ts";
 import { fromRow } from "../rows.ts";
 import { bounds, type JobStatus, retryPresets } from "../words.ts";
-import { HeldJobs, type Hold } from "./held.ts";
+import { fenceOf, HeldJobs, type Hold } from "./held.ts";
 
 /** The states of a job in this design. */
 export type HarmonykJobStatus = "queued" | "running" | "success" | "failed";
@@ -38,14 +38,15 @@ export function makeJobDedupeKey(
   payload: Readonly<Record<string, unknown>> = {},
 ): string {
   const plain: unknown = JSON.parse(toJson(payload, "payload").text);
-  return `${type}::${orgId ?? "global"}::${JSON.stringify(withSortedKeys(plain))}`;
+  return `${type}::${orgId ?? "global"}::${sortedJson(plain)}`;
 }
 
-function withSortedKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withSortedKeys);
-  if (typeof value !== "object" || value === null) return value;
+/** JSON with sorted keys. Written here, because JSON.stringify puts keys that are integers first, in another order. */
+function sortedJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(sortedJson).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, inner]) => [key, withSortedKeys(inner)]));
+  return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${sortedJson(inner)}`).join(",")}}`;
 }
 
 export interface EnqueueJobInput {
@@ -152,6 +153,11 @@ export class JobForgeJobsRepository implements JobsRepository {
     }));
   }
 
+  /** Extends the lease of a job that takes long. Without a heartbeat, a claim is lost after five minutes. */
+  async heartbeat(id: string): Promise<void> {
+    await this.#forge.transport.call("jobforge_heartbeat_job", fenceOf(id, this.#held.get(id)));
+  }
+
   /** The job in the form of this design; undefined if the organization has no job with this id. */
   async get(id: string, orgId?: string | null): Promise<HarmonykJob | undefined> {
     const job = await this.#forge.get(id, { tenantId: orgId ?? globalTenant });
@@ -160,12 +166,7 @@ export class JobForgeJobsRepository implements JobsRepository {
 
   async #end(id: string, ending: (hold: RetryHold) => Readonly<Record<string, unknown>>): Promise<void> {
     await this.#held.end(id, (hold) =>
-      this.#forge.transport.call("jobforge_complete_job", {
-        p_job_id: id,
-        p_worker_id: hold.workerId,
-        p_attempt: hold.attempt,
-        ...ending(hold),
-      }),
+      this.#forge.transport.call("jobforge_complete_job", { ...fenceOf(id, hold), ...ending(hold) }),
     );
   }
 }

@@ -8,6 +8,11 @@ export interface Hold {
   readonly attempt: number;
 }
 
+/** The fence of a job as arguments of the kernel's calls. */
+export function fenceOf(id: string, { workerId, attempt }: Hold): Readonly<Record<string, unknown>> {
+  return { p_job_id: id, p_worker_id: workerId, p_attempt: attempt };
+}
+
 export class HeldJobs<H extends Hold> {
   readonly #held = new Map<string, H>();
 

@@ -1,7 +1,9 @@
 /** The queue of the processing-jobs design in memory, for tests and trials. The same stages run on it unchanged. */
 import { randomUUID } from "node:crypto";
+import { retryPresets } from "../words.ts";
 import { HeldJobs } from "./held.ts";
 import type { NewQueueJob, QueueJob, StageOptions, StageQueue } from "./processing.ts";
+import { timeIn } from "./seconds.ts";
 import { childKey, parentOf, type StageHold } from "./stage-run.ts";
 
 export interface MemoryJobQueueOptions {
@@ -35,7 +37,9 @@ export class MemoryJobQueue implements StageQueue {
 
   /** Creates each job that a run enqueues once, by the same rules as `JobForgeJobQueue`. */
   async enqueue(job: NewQueueJob, { parent, delaySeconds = 0 }: StageOptions = {}): Promise<void> {
-    const { org_id, call_id, stage, payload, max_attempts } = job;
+    // Plain JavaScript may leave max_attempts out, because the design's table has a default.
+    const { org_id, call_id, stage, payload, max_attempts = retryPresets.processing.maxAttempts } = job;
+    const available_at = this.#timeIn(delaySeconds, "delaySeconds");
     const kept = structuredClone({ org_id, call_id, stage, payload, max_attempts });
     const run = parentOf(this.#held, job, parent);
     if (run !== undefined) {
@@ -48,7 +52,7 @@ export class MemoryJobQueue implements StageQueue {
       id: randomUUID(),
       attempts: 0,
       status: "queued",
-      available_at: this.#now() + delaySeconds * 1000,
+      available_at,
       last_error: null,
     });
   }
@@ -69,28 +73,34 @@ export class MemoryJobQueue implements StageQueue {
     await this.#held.end(jobId, async ({ deferredBySeconds }) => {
       const row = this.#row(jobId);
       if (deferredBySeconds === undefined) row.status = "done";
-      else this.#again(row, deferredBySeconds);
+      else this.#again(row, this.#timeIn(deferredBySeconds, "delaySeconds"));
     });
   }
 
   async fail(jobId: string, error: string, backoffSeconds: number): Promise<void> {
     await this.#held.end(jobId, async () => {
       const row = this.#row(jobId);
+      const availableAt = this.#timeIn(backoffSeconds, "backoffSeconds");
       row.last_error = error;
-      this.#again(row, backoffSeconds);
+      this.#again(row, availableAt);
     });
   }
 
   async defer(jobId: string, delaySeconds: number): Promise<void> {
+    this.#timeIn(delaySeconds, "delaySeconds");
     this.#held.get(jobId).deferredBySeconds = delaySeconds;
   }
 
   /** By the rule of the design, the last execution leaves `available_at` as it was. */
-  #again(row: MemoryQueueJob, delaySeconds: number): void {
+  #again(row: MemoryQueueJob, availableAt: number): void {
     row.attempts += 1;
     const exhausted = row.attempts >= row.max_attempts;
     row.status = exhausted ? "failed" : "queued";
-    if (!exhausted) row.available_at = this.#now() + delaySeconds * 1000;
+    if (!exhausted) row.available_at = availableAt;
+  }
+
+  #timeIn(seconds: number, field: string): number {
+    return timeIn(seconds, field, this.#now()).getTime();
   }
 
   #row(jobId: string): MemoryQueueJob {

@@ -2,14 +2,14 @@
  * The queue of the processing-jobs design, on JobForge: its names and signatures. memory-queue.ts has the same in
  * memory.
  */
-import { checkDate } from "../arguments/values.ts";
 import type { JobForgeClient } from "../client.ts";
 import { defineJob } from "../define/define-job.ts";
 import { jobArguments, prepareJob } from "../enqueue/prepare.ts";
 import type { Job } from "../jobs/job.ts";
 import { toStorableJson } from "../json.ts";
 import { fromRow } from "../rows.ts";
-import { HeldJobs } from "./held.ts";
+import { fenceOf, HeldJobs } from "./held.ts";
+import { timeIn } from "./seconds.ts";
 import { childKey, parentOf, type StageHold } from "./stage-run.ts";
 
 export interface QueueJob {
@@ -31,6 +31,11 @@ export interface JobQueue {
   claim(workerId: string): Promise<QueueJob | null>;
   complete(jobId: string): Promise<void>;
   fail(jobId: string, error: string, backoffSeconds: number): Promise<void>;
+  /**
+   * Renews the claim of a job that takes long, in queues whose claims run out. Not part of the design, whose claims
+   * last for ever.
+   */
+  heartbeat?(jobId: string): Promise<void>;
 }
 
 export interface StageOptions {
@@ -94,7 +99,7 @@ export class JobForgeJobQueue implements StageQueue {
       await this.#enqueue(
         job,
         child?.key,
-        delaySeconds === undefined ? undefined : secondsFrom(delaySeconds, "delaySeconds", run?.hold.skew),
+        delaySeconds === undefined ? undefined : timeIn(delaySeconds, "delaySeconds", databaseNow(run?.hold)),
       );
     } catch (error) {
       child?.giveBack();
@@ -146,10 +151,10 @@ export class JobForgeJobQueue implements StageQueue {
 
   async complete(jobId: string): Promise<void> {
     await this.#held.end(jobId, (hold) => {
-      const fence = fenceOf(hold);
+      const fence = fenceOf(jobId, hold);
       if (hold.deferredBySeconds === undefined)
         return this.#forge.transport.call("jobforge_complete_job", { ...fence, p_status: "succeeded" });
-      const runAt = secondsFrom(hold.deferredBySeconds, "delaySeconds", hold.skew);
+      const runAt = timeIn(hold.deferredBySeconds, "delaySeconds", databaseNow(hold));
       return this.#forge.transport.call("jobforge_defer_job", { ...fence, p_run_at: runAt });
     });
   }
@@ -157,32 +162,26 @@ export class JobForgeJobQueue implements StageQueue {
   async fail(jobId: string, error: string, backoffSeconds: number): Promise<void> {
     await this.#held.end(jobId, (hold) =>
       this.#forge.transport.call("jobforge_complete_job", {
-        ...fenceOf(hold),
+        ...fenceOf(jobId, hold),
         p_status: "failed",
         p_error: toStorableJson({ message: error }, "error"),
-        p_retry_at: secondsFrom(backoffSeconds, "backoffSeconds", hold.skew),
+        p_retry_at: timeIn(backoffSeconds, "backoffSeconds", databaseNow(hold)),
       }),
     );
   }
 
   async defer(jobId: string, delaySeconds: number): Promise<void> {
-    secondsFrom(delaySeconds, "delaySeconds");
+    timeIn(delaySeconds, "delaySeconds", Date.now());
     this.#held.get(jobId).deferredBySeconds = delaySeconds;
   }
 
   /** Extends the lease of a long stage. Without a heartbeat, a claim is lost after five minutes. */
   async heartbeat(jobId: string): Promise<void> {
-    await this.#forge.transport.call("jobforge_heartbeat_job", fenceOf(this.#held.get(jobId)));
+    await this.#forge.transport.call("jobforge_heartbeat_job", fenceOf(jobId, this.#held.get(jobId)));
   }
 }
 
-function fenceOf({ job, workerId, attempt }: StageHold): Record<string, unknown> {
-  return { p_job_id: job.id, p_worker_id: workerId, p_attempt: attempt };
-}
-
-/** A time on the database's clock. Throws, naming the field, if `seconds` does not give a valid time. */
-function secondsFrom(seconds: number, field: string, skew = 0): Date {
-  const time = new Date(Date.now() + skew + seconds * 1000);
-  checkDate(time, field);
-  return time;
+/** The database's clock as the run knows it; this machine's without a run. */
+function databaseNow(hold: DatabaseHold | undefined): number {
+  return Date.now() + (hold?.skew ?? 0);
 }

@@ -110,7 +110,7 @@ function checkRetry(value: unknown, field: string): void {
     refuse(
       field,
       `must be a preset or an object, not ${describe(value)}`,
-      `Pass one of ${Object.keys(retryPresets).join(", ")}, or numbers such as { maxAttempts: 3 }.`,
+      `Pass one of ${retryPresetNames.join(", ")}, or numbers such as { maxAttempts: 3 }.`,
     );
   checkKnown(value, Object.keys(retryChecks), { at: `${field}.`, aliases: retryAliases });
   checkGiven(value as RetryPolicy, `${field}.`, retryChecks);
@@ -119,5 +119,10 @@ function checkRetry(value: unknown, field: string): void {
 function checkSchema(value: unknown, field: string): void {
   const isSchema =
     (typeof value === "object" || typeof value === "function") && value !== null && "~standard" in value;
-  if (!isSchema) refuse(field, "must be a Standard Schema, such as a schema of zod, valibot or arktype");
+  if (!isSchema)
+    refuse(
+      field,
+      "must be a Standard Schema, such as a schema of zod, valibot or arktype",
+      "Pass z.object({ … }), or typed<{ … }>() for a type that is not checked.",
+    );
 }

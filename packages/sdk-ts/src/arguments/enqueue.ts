@@ -1,7 +1,8 @@
 /** Checks of the options of an enqueue, before any round trip, with the bounds of the kernel. */
 import { enqueueAliases } from "../aliases.ts";
 import type { EnqueueOptions } from "../define/definition.ts";
-import { bounds, dedupeModes } from "../words.ts";
+import type { NotifyOptions } from "../define/webhook.ts";
+import { bounds, dedupeModes, notifyStatuses } from "../words.ts";
 import { checkTenant } from "./names.ts";
 import {
   type Check,
@@ -12,7 +13,10 @@ import {
   checkRange,
   checkTags,
   checkText,
+  checkUuid,
+  millisecondsHint,
   refuse,
+  requireObject,
 } from "./values.ts";
 
 const traceparent = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
@@ -42,8 +46,7 @@ export function checkPriority(value: unknown, field: string): void {
 }
 
 function checkDelay(value: unknown, field: string): void {
-  if (typeof value !== "number")
-    refuse(field, "must be a number of milliseconds", "For 5 minutes, pass 5 * 60_000.");
+  if (typeof value !== "number") refuse(field, "must be a number of milliseconds", millisecondsHint);
   checkRange(value, field, bounds.delayMs);
 }
 
@@ -52,8 +55,23 @@ function checkTraceparent(value: unknown, field: string): void {
     refuse(field, "must be a W3C trace context header");
 }
 
+function checkFlag(value: unknown, field: string): void {
+  if (typeof value !== "boolean") refuse(field, "must be true or false");
+}
+
 export function checkDedupeMode(value: unknown, field: string): void {
   checkOneOf(value, field, dedupeModes);
+}
+
+/** The kernel checks the URL and the name of the secret. */
+function checkNotify(value: unknown, field: string): void {
+  const hint = 'Pass { url: "https://example.com/done" } or { endpointId }.';
+  const notify = requireObject(value, field, hint) as NotifyOptions;
+  checkKnown(notify, ["url", "secret", "endpointId", "on"], { at: `${field}.` });
+  if ((notify.url === undefined) === (notify.endpointId === undefined))
+    refuse(field, "must have one of url and endpointId", hint);
+  if (notify.endpointId !== undefined) checkUuid(notify.endpointId, `${field}.endpointId`);
+  for (const status of notify.on ?? []) checkOneOf(status, `${field}.on`, notifyStatuses);
 }
 
 const enqueueChecks: { readonly [K in Exclude<keyof EnqueueOptions, "tenantId">]-?: Check } = {
@@ -68,7 +86,9 @@ const enqueueChecks: { readonly [K in Exclude<keyof EnqueueOptions, "tenantId">]
   maxAttempts: checkMaxAttempts,
   priority: checkPriority,
   traceparent: checkTraceparent,
+  offload: checkFlag,
   dedupeMode: checkDedupeMode,
+  notify: checkNotify,
 };
 
 const enqueueOptionNames: readonly string[] = ["tenantId", ...Object.keys(enqueueChecks)];

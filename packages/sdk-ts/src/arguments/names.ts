@@ -50,6 +50,12 @@ export function checkDefinitionOf(job: unknown, at = ""): void {
     );
   if ("definition" in job && !("type" in job))
     refuse(`${at}job`, "must be a definition, not a handler", "Pass what defineJob({ type }) returns.");
+  if ("graph" in job)
+    refuse(
+      `${at}job`,
+      "must be the definition of a job, not a workflow",
+      "Pass the workflow to forge.start().",
+    );
   checkType((job as { type?: unknown }).type, `${at}type`);
 }
 

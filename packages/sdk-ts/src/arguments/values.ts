@@ -11,13 +11,17 @@ export function refuse(field: string, message: string, hint?: string): never {
 
 export function describe(value: unknown): string {
   if (value === undefined || value === null) return String(value);
-  return typeof value === "string" ? "a text" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
+  if (typeof value === "string") return "a text";
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? "an invalid Date" : "a Date";
+  if (typeof value === "object") return Array.isArray(value) ? "an array" : "an object";
+  return `a ${typeof value}`;
 }
 
 export type Check = (value: unknown, field: string) => unknown;
 
 export function checkUuid(value: unknown, field: string, hint?: string): void {
-  if (typeof value !== "string" || !uuid.test(value)) refuse(field, "must be a uuid", hint);
+  if (typeof value !== "string") refuse(field, `must be a uuid, not ${describe(value)}`, hint);
+  if (!uuid.test(value)) refuse(field, "must be a uuid", hint);
 }
 
 /** Returns a value that must be an object. Plain JavaScript may pass anything. */
@@ -51,8 +55,15 @@ export function checkGiven<O extends object>(
 /** A whole number within bounds. */
 export function checkRange(value: unknown, field: string, { min, max }: Bounds): void {
   if (!Number.isInteger(value) || Number(value) < min || Number(value) > max)
-    refuse(field, `must be a whole number between ${min} and ${max}`);
+    refuse(field, `must be a whole number between ${min} and ${max}`, rangeHint(value, field));
 }
+
+function rangeHint(value: unknown, field: string): string | undefined {
+  if (typeof value !== "string") return undefined;
+  return field.endsWith("Ms") ? millisecondsHint : "Pass a number, not a text.";
+}
+
+export const millisecondsHint = "Pass a number of milliseconds. 5 minutes are 5 * 60_000.";
 
 export function within(allowed: Bounds): Check {
   return (value, field) => checkRange(value, field, allowed);
@@ -88,7 +99,7 @@ export function checkDate(value: unknown, field: string): void {
 /** A timeout: any number of milliseconds from 0 on. Infinity means no limit. */
 export function checkTimeout(value: unknown, field = "timeoutMs"): void {
   if (typeof value !== "number" || !(value >= 0))
-    refuse(field, "must be a number of milliseconds, 0 or more, or Infinity");
+    refuse(field, "must be a number of milliseconds, 0 or more, or Infinity", rangeHint(value, field));
 }
 
 /** A text that is stored as it is: not empty, without NUL characters, and no longer in bytes than the bounds allow. */

@@ -1,4 +1,6 @@
 /** The second argument of a handler. The worker implements it; it is declared here so that definitions can name it. */
+import type { AddedSteps } from "../workflows/builder.ts";
+import type { AddedStepCount, AddStepsOptions } from "../workflows/workflow.ts";
 import type { EnqueueOptions, JobDefinition, JobInput } from "./definition.ts";
 import type { DurableContext } from "./durable.ts";
 import type { RunSchedule } from "./schedule.ts";
@@ -49,9 +51,18 @@ export interface JobContext extends DurableContext {
   /**
    * Fails this run and retries the job at the given time instead of the time that the policy says. If the job is a run
    * of a schedule that does not retry its runs, it fails, and the next run is due at that time. The reason is stored as
-   * the error of this run. Never returns.
+   * the error of this run. With `atLeast`, the policy's wait counts if it is longer. Never returns.
    */
-  retryAfter(delay: number | Date, reason?: string | Error): never;
+  retryAfter(
+    delay: number | Date,
+    reason?: string | Error,
+    options?: { readonly atLeast?: boolean | undefined },
+  ): never;
+  /**
+   * Lets no other job with the concurrency key of this job start before a time, at most a day ahead: for a server that
+   * asks all its callers to wait. Running jobs continue. For a job without a key, the call does nothing.
+   */
+  holdKey(until: number | Date, reason?: string): Promise<void>;
   /**
    * Sets when the schedule runs next, however this run ends: at a time, or in a number of milliseconds. The last call
    * counts. A dynamic schedule has no next run if its handler succeeds without calling this. For a job without a
@@ -66,6 +77,16 @@ export interface JobContext extends DurableContext {
     input: JobInput<D>,
     options?: Omit<EnqueueOptions, "tenantId">,
   ): void;
+  /**
+   * Adds steps to the workflow of which this job is a step. They are added only if this run succeeds, in the same
+   * commit. What needs this step waits for them as well. Several calls in a run make one list.
+   */
+  addSteps(build: (w: AddedSteps) => void, options?: AddStepsOptions): void;
+  /**
+   * Adds steps to the workflow at once, however this run ends. A step that an earlier attempt has added with the same
+   * definition is not added again.
+   */
+  addStepsNow(build: (w: AddedSteps) => void, options?: AddStepsOptions): Promise<AddedStepCount>;
   /**
    * Runs the handler's own writes and the successful end of the job in one transaction. The job has succeeded when this
    * resolves. `client` is the connection of the worker's Postgres transport, usually a client of `pg`. Annotate it with

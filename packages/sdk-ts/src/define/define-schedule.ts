@@ -1,5 +1,5 @@
 /** Creates schedules that code declares, and writes them as the JSON that the kernel reads. */
-import { checkTenant, checkType, globalTenant } from "../arguments/names.ts";
+import { checkDefinitionOf, checkTenant, globalTenant } from "../arguments/names.ts";
 import { checkDate, checkText } from "../arguments/values.ts";
 import { prepareJob } from "../enqueue/prepare.ts";
 import { InvalidScheduleError } from "../errors.ts";
@@ -17,7 +17,7 @@ export function defineSchedule<D extends JobDefinition>(
   options: ScheduleDefinitionOptions<D>,
 ): ScheduleDefinition<D> {
   const { job, key, tenantId = globalTenant, payload, ...rest } = knownOptions(options, "defineSchedule");
-  checkType(job?.type, "job");
+  checkDefinitionOf(job);
   checkText(key, "key");
   checkTenant(tenantId);
   const { cron, timezone, every, anchor, jitter, dynamic, ...settings } = rest;

@@ -2,6 +2,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import type { DedupeMode, KeepLogs, RetryPreset } from "../words.ts";
 import type { JobContext } from "./context.ts";
+import type { NotifyOptions } from "./webhook.ts";
 
 /** How failed runs are retried. The wait after the n-th failure is `min(capMs, baseMs * factor^(n-1))`. */
 export interface RetryPolicy {
@@ -113,6 +114,10 @@ export interface EnqueueOptions {
   readonly tags?: readonly string[] | undefined;
   readonly subject?: string | undefined;
   readonly concurrencyKey?: string | undefined;
+  /** Stores a payload of more than 512 KiB, up to 64 MiB, in the artifact store. Default false. */
+  readonly offload?: boolean | undefined;
   /** A W3C trace context header, stored with the job. Default: the active span, if the process has OpenTelemetry. */
   readonly traceparent?: string | undefined;
+  /** Whom a webhook tells about the end of the job, if this call creates it. */
+  readonly notify?: NotifyOptions | undefined;
 }

@@ -4,6 +4,12 @@
  * what they returned before. Code between steps runs again each time.
  */
 import type { Jsonified } from "../jobs/job.ts";
+import type {
+  StartOptions,
+  WorkflowDefinition,
+  WorkflowInput,
+  WorkflowOutput,
+} from "../workflows/definition.ts";
 import type { RunConnection } from "./context.ts";
 import type { EnqueueOptions, JobDefinition, JobInput, JobOutput } from "./definition.ts";
 
@@ -33,15 +39,35 @@ export type SignalReply =
   | { readonly timedOut: false; readonly signal: string; readonly payload: unknown }
   | { readonly timedOut: true; readonly signal: undefined; readonly payload: undefined };
 
+/** What a handler can start and wait for: a job or a workflow. */
+export type ChildDefinition = JobDefinition | WorkflowDefinition;
+export type ChildInput<D> = D extends WorkflowDefinition
+  ? WorkflowInput<D>
+  : D extends JobDefinition
+    ? JobInput<D>
+    : never;
+export type ChildOutput<D> = D extends WorkflowDefinition
+  ? WorkflowOutput<D>
+  : D extends JobDefinition
+    ? JobOutput<D>
+    : never;
+
 /** A child that `job.all` starts. */
-export interface ChildCall<D extends JobDefinition = JobDefinition> {
-  readonly job: D;
-  readonly input: JobInput<D>;
-  readonly options: ChildOptions;
+export interface ChildCall<D extends ChildDefinition = ChildDefinition> {
+  readonly definition: D;
+  readonly input: ChildInput<D>;
+  readonly options: ChildOptionsOf<D>;
+}
+
+export interface ChildrenOptions {
+  /** Leaves the children alone if this job is canceled or ends badly meanwhile. Without it they are canceled. */
+  readonly abandon?: boolean | undefined;
 }
 
 /** Children that a job waits for have no keys: the wait makes them unique. */
 export type ChildOptions = Omit<EnqueueOptions, "tenantId" | "idempotencyKey" | "dedupeKey" | "dedupeMode">;
+export type ChildWorkflowOptions = Omit<StartOptions, "tenantId" | "idempotencyKey" | "dedupeKey">;
+export type ChildOptionsOf<D> = D extends WorkflowDefinition ? ChildWorkflowOptions : ChildOptions;
 
 /** The last error of a child. */
 export interface ChildError {
@@ -54,11 +80,20 @@ export type SettledChild<T> =
   | { readonly status: "succeeded"; readonly value: T }
   | { readonly status: "failed" | "dead" | "canceled"; readonly error: ChildError | undefined };
 
+/** How a step of the workflow ended, or one item of a map: `index` is its place in the list. */
+export type StepResult<T> = { readonly index: number } & (
+  | { readonly status: "succeeded"; readonly value: T }
+  | {
+      readonly status: "failed" | "dead" | "canceled" | "skipped";
+      readonly error: ChildError | undefined;
+    }
+);
+
 type Outputs<Cs extends readonly ChildCall[]> = {
-  -readonly [K in keyof Cs]: Cs[K] extends ChildCall<infer D> ? JobOutput<D> : never;
+  -readonly [K in keyof Cs]: Cs[K] extends ChildCall<infer D> ? ChildOutput<D> : never;
 };
 type SettledOutputs<Cs extends readonly ChildCall[]> = {
-  -readonly [K in keyof Cs]: Cs[K] extends ChildCall<infer D> ? SettledChild<JobOutput<D>> : never;
+  -readonly [K in keyof Cs]: Cs[K] extends ChildCall<infer D> ? SettledChild<ChildOutput<D>> : never;
 };
 
 /** Steps with a way back. */
@@ -93,24 +128,43 @@ export interface DurableContext {
   sleep(when: number | Date): Promise<void>;
   /** Waits, without a worker, for the first of these signals. They are sent with `forge.signal(job.id, …)`. */
   waitFor(signals: string | readonly string[], options?: WaitForOptions): Promise<SignalReply>;
-  /** Describes a child for `job.all`. */
-  call<D extends JobDefinition>(job: D, input: JobInput<D>, options?: ChildOptions): ChildCall<D>;
-  /** Starts a child, waits for it without a worker, and returns its output. Throws a ChildFailedError. */
-  run<D extends JobDefinition>(job: D, input: JobInput<D>, options?: ChildOptions): Promise<JobOutput<D>>;
+  /** Describes a child for `job.all`: a job or a workflow. */
+  call<D extends ChildDefinition>(
+    definition: D,
+    input: ChildInput<D>,
+    options?: ChildOptionsOf<D>,
+  ): ChildCall<D>;
+  /**
+   * Starts a job or a workflow, waits for it without a worker, and returns its output. Throws a ChildFailedError. If
+   * this job is canceled or ends badly meanwhile, the child is canceled, unless `abandon` is true.
+   */
+  run<D extends ChildDefinition>(
+    definition: D,
+    input: ChildInput<D>,
+    options?: ChildOptionsOf<D> & ChildrenOptions,
+  ): Promise<ChildOutput<D>>;
   /**
    * Starts children, waits for all of them without a worker, and returns their outputs in order. Throws a
    * ChildFailedError if one ended badly; with `settled`, returns how each ended instead.
    */
-  all<const Cs extends readonly ChildCall[]>(calls: Cs): Promise<Outputs<Cs>>;
   all<const Cs extends readonly ChildCall[]>(
     calls: Cs,
-    options: { readonly settled: true },
+    options?: ChildrenOptions & { readonly settled?: false | undefined },
+  ): Promise<Outputs<Cs>>;
+  all<const Cs extends readonly ChildCall[]>(
+    calls: Cs,
+    options: ChildrenOptions & { readonly settled: true },
   ): Promise<SettledOutputs<Cs>>;
   /**
    * Whether this execution may take a new way through the code: false in a job that went past this place before the
    * name was introduced. The answer is saved.
    */
   version(name: string): Promise<boolean>;
+  /**
+   * How the steps ended that a step of a workflow needs: of a map one result for each item, in the order of the list,
+   * read in pages of 1,000; of another step one. `step` is the name of a step in the same list of steps.
+   */
+  results<D extends JobDefinition>(job: D, step: string): AsyncIterable<StepResult<JobOutput<D>>>;
   /**
    * Runs steps with a way back: if `work` throws, the steps that have succeeded are undone in reverse order, and the
    * error is thrown again. A wait does not throw, so it undoes nothing.

@@ -92,7 +92,7 @@ export type ScheduleOptions<D extends JobDefinition = JobDefinition> = Rhythm &
 /** Changes to a schedule. What is not given stays; null sets the default. */
 export type ScheduleChanges<D extends JobDefinition = JobDefinition> = {
   readonly [K in Exclude<keyof ScheduleSettings, "enabled"> | "timezone" | "jitter"]?:
-    | (ScheduleSettings & { timezone?: string; jitter?: string })[K]
+    | (ScheduleSettings & { timezone?: string | undefined; jitter?: string | undefined })[K]
     | null;
 } & {
   readonly cron?: string | undefined;

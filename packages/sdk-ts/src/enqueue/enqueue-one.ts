@@ -12,7 +12,10 @@ export interface EnqueuedRow {
   readonly run_at?: string;
 }
 
-/** Without a waker, the commit of the caller's transaction sends the notification. The call is sent at once. */
+/**
+ * Without a waker, the commit of the caller's transaction sends the notification. The call is sent at once. A call that
+ * is committed at once, and notifies by itself, may hand its job to an idle worker.
+ */
 export async function enqueueOne(
   transport: Transport,
   waker: Waker | undefined,
@@ -22,6 +25,7 @@ export async function enqueueOne(
   const row = await transport.call<EnqueuedRow>("jobforge_enqueue_job", {
     ...jobArguments(job),
     p_notify: follows ? false : undefined,
+    p_hand_off: waker !== undefined && !follows ? true : undefined,
   });
   if (follows) waker.follow(job.type, dueOf(job, row));
   return row;

@@ -1,5 +1,6 @@
 /** Enqueues the jobs of an iterable with little memory: in parts, two at a time, each with its own commit. */
 
+import type { Artifacts } from "../artifacts/artifacts.ts";
 import type { EnqueueOptions } from "../define/definition.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import type { Transport } from "../transport/transport.ts";
@@ -11,6 +12,7 @@ import {
   type NewJob,
   prepareOne,
 } from "./enqueue-many.ts";
+import { offloadAll } from "./offload.ts";
 import type { PreparedJob } from "./prepare.ts";
 
 /** How many jobs had each outcome. */
@@ -38,6 +40,7 @@ interface Part {
 
 export async function enqueueStream(
   transport: Transport,
+  artifacts: Artifacts,
   jobs: Iterable<NewJob> | AsyncIterable<NewJob>,
   options: StreamOptions,
 ): Promise<BulkCounts> {
@@ -58,7 +61,7 @@ export async function enqueueStream(
   // In a transaction of the caller there is one connection, and a part would wait there for the one before.
   const most = transport.isTransaction ? 1 : partsUnderWay;
   try {
-    for await (const part of partsOf(jobs, shared)) {
+    for await (const part of partsOf(artifacts, jobs, shared)) {
       while (underWay.size >= most) await Promise.race(underWay);
       start(part);
     }
@@ -83,6 +86,7 @@ function checkOptions(jobs: unknown, onProgress: unknown): void {
 
 /** Cuts a stream into parts by number and size. Reads no further than the part that it yields. */
 async function* partsOf(
+  artifacts: Artifacts,
   jobs: Iterable<NewJob> | AsyncIterable<NewJob>,
   shared: Partial<EnqueueOptions>,
 ): AsyncGenerator<Part> {
@@ -90,7 +94,8 @@ async function* partsOf(
   let place = 0;
   for await (const each of jobs) {
     const ready = prepareOne(each, shared, place);
-    const job = ready instanceof Promise ? await ready : ready;
+    const checked = ready instanceof Promise ? await ready : ready;
+    const [job = checked] = checked.offload ? await offloadAll(artifacts, [checked]) : [];
     const bytes = job.payload.text.length;
     if (part.jobs.length === maxJobs || (part.jobs.length > 0 && part.bytes + bytes > maxBytes)) {
       yield part;

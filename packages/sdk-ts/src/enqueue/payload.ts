@@ -15,9 +15,10 @@ export function checkPayload(
   schema: StandardSchemaV1 | undefined,
   payload: unknown,
   field: string,
+  maxBytes?: number,
 ): CheckedPayload {
   if (payload === null || payload === undefined) throw noInput(field, String(payload));
-  const { json, changes } = toCheckedJson(payload, field);
+  const { json, changes } = toCheckedJson(payload, field, maxBytes);
   if (json.text === "null") throw noInput(field, "null in JSON");
   // Most payloads are their own JSON form.
   const form: unknown = changes ? JSON.parse(json.text) : payload;

@@ -1,10 +1,11 @@
 /** Turns a definition, an input and options into arguments of the kernel: checked, and serialized to JSON once. */
 import { checkEnqueueOptions, checkOptionNames } from "../arguments/enqueue.ts";
 import { checkDefinitionOf } from "../arguments/names.ts";
+import { maxOffloadBytes } from "../artifacts/stored-value.ts";
 import type { EnqueueOptions, JobDefinition } from "../define/definition.ts";
 import { retryOf } from "../define/retry.ts";
 import { InvalidArgumentError } from "../errors.ts";
-import { JsonText } from "../json.ts";
+import { JsonText, maxPayloadBytes } from "../json.ts";
 import { toKeys } from "../rows.ts";
 import { checkPayload } from "./payload.ts";
 
@@ -12,6 +13,8 @@ export interface PreparedJob {
   readonly tenantId: string;
   readonly type: string;
   readonly payload: JsonText;
+  /** Whether a large payload goes to the artifact store. */
+  readonly offload?: boolean | undefined;
   /** The other options, under the kernel's keys without `p_`. */
   readonly keys: Readonly<Record<string, unknown>>;
 }
@@ -31,7 +34,8 @@ export function prepareJob(
   // A definition may be an object that defineJob did not create, and options may come from plain JavaScript.
   checkDefinitionOf(job, at);
   checkOptionNames(options, at);
-  const { json, checked } = checkPayload(job.input, input, `${at}payload`);
+  const maxBytes = options.offload === true ? maxOffloadBytes : maxPayloadBytes;
+  const { json, checked } = checkPayload(job.input, input, `${at}payload`, maxBytes);
   return checked instanceof Promise
     ? checked.then((value) => prepared(job, json, value, options, at))
     : prepared(job, json, checked, options, at);
@@ -44,7 +48,7 @@ function prepared(
   options: EnqueueOptions,
   at: string,
 ): PreparedJob {
-  const { tenantId, tags, priority, dedupeKey, dedupeMode, subject, ...others } = options;
+  const { tenantId, tags, priority, dedupeKey, dedupeMode, subject, offload, ...others } = options;
   const key = dedupeKey ?? job.dedupe?.(checked);
   const mode = dedupeMode ?? job.dedupeMode;
   if (mode !== undefined && key === undefined && job.dedupe === undefined) throw noDedupeKey(at);
@@ -57,9 +61,10 @@ function prepared(
     dedupeMode: key === undefined ? undefined : mode,
     subject: subject ?? job.subject?.(checked),
   };
-  checkEnqueueOptions(rest, tenantId, at);
-  const keys = toKeys({ ...rest, defaultAttempts: retryOf(job)?.maxAttempts });
-  return { tenantId, type: job.type, payload, keys };
+  checkEnqueueOptions({ ...rest, offload }, tenantId, at);
+  const notify = rest.notify === undefined ? undefined : toKeys(rest.notify);
+  const keys = toKeys({ ...rest, notify, defaultAttempts: retryOf(job)?.maxAttempts });
+  return { tenantId, type: job.type, payload, keys, ...(offload === true ? { offload } : {}) };
 }
 
 function noDedupeKey(at: string): InvalidArgumentError {
@@ -82,6 +87,8 @@ export function jobArguments(job: PreparedJob): Record<string, unknown> {
     p_type: job.type,
     p_payload: job.payload,
   };
-  for (const [key, value] of Object.entries(job.keys)) args[`p_${key}`] = value;
+  // p_notify says whether the call wakes workers.
+  for (const [key, value] of Object.entries(job.keys))
+    args[key === "notify" ? "p_notify_to" : `p_${key}`] = value;
   return args;
 }

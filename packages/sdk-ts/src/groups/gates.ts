@@ -44,6 +44,8 @@ export interface ChangedGate {
   readonly wasPaused: boolean;
   /** False if no job, schedule, policy, worker or setting has this type or tenant. */
   readonly known: boolean;
+  /** The entry in the audit log; undefined if nothing changed. */
+  readonly auditId: number | undefined;
 }
 
 /** Pausing and resuming are for operators. Readers may list. */

@@ -24,6 +24,11 @@ export interface JobCount {
   readonly jobs: number;
   /** False if the count stopped at 100,000 jobs. */
   readonly exact: boolean;
+  /** When the first of them was created. */
+  readonly oldestAt: Date;
+  readonly newestAt: Date;
+  /** When they were counted. With it as `createdBefore`, a bulk change affects no job that came later. */
+  readonly countedAt: Date;
 }
 
 export interface DeadGroupOptions extends JobFilters {

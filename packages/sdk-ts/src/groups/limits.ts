@@ -1,6 +1,6 @@
 /** Limits on how many jobs run at once, and on how many start in a time. */
 import { checkTenant, checkType } from "../arguments/names.ts";
-import { checkKnown, checkRange, checkText } from "../arguments/values.ts";
+import { checkKnown, checkRange, checkText, describe, refuse } from "../arguments/values.ts";
 import { InvalidArgumentError } from "../errors.ts";
 import { knownOptions } from "../option-names.ts";
 import { fromRow, fromRows } from "../rows.ts";
@@ -39,6 +39,19 @@ export interface Limit extends LimitOptions {
   readonly tenantLabel: string | undefined;
 }
 
+/** A limit in a list, with its use now. The use of a default is not known: each key counts by itself. */
+export interface ListedLimit extends Limit {
+  readonly running: number | undefined;
+  /** Due jobs that the limit keeps back. */
+  readonly waiting: number | undefined;
+  /** How many jobs the rate lets start now. */
+  readonly tokens: number | undefined;
+  /** When the next token comes, if there are none. */
+  readonly nextAt: Date | undefined;
+  /** False if more jobs wait than `waiting` says. */
+  readonly exact: boolean | undefined;
+}
+
 /** A limit that was just set. */
 export interface ChangedLimit extends Limit {
   /** False if no job, schedule, policy, worker or setting has this type or tenant. */
@@ -46,6 +59,16 @@ export interface ChangedLimit extends Limit {
 }
 
 const intervalBytes = { min: 1, max: 100 };
+
+function checkPeriod(per: unknown): void {
+  if (typeof per !== "string")
+    refuse(
+      "per",
+      `must be a text, not ${describe(per)}`,
+      'Pass the time span with its unit, such as "1 minute".',
+    );
+  checkText(per, "per", intervalBytes);
+}
 
 /** Setting and removing are for operators. */
 export class Limits {
@@ -64,7 +87,7 @@ export class Limits {
     const { maxRunning, rate, per, burst } = knownOptions(options, "limit");
     if (maxRunning !== undefined) checkRange(maxRunning, "maxRunning", bounds.maxRunning);
     if (rate !== undefined) checkRange(rate, "rate", bounds.rate);
-    if (per !== undefined) checkText(per, "per", intervalBytes);
+    if (per !== undefined) checkPeriod(per);
     if (burst !== undefined) checkRange(burst, "burst", bounds.rate);
     const limit = await this.#transport.call<object>("jobforge_set_limit", {
       ...which,
@@ -82,10 +105,10 @@ export class Limits {
     return limit === null ? undefined : fromRow<Limit>(limit);
   }
 
-  /** All limits. Also for readers. */
-  async list(): Promise<Limit[]> {
+  /** All limits, with their use now. Also for readers. */
+  async list(): Promise<ListedLimit[]> {
     const rows = await this.#transport.call<object[]>("jobforge_list_limits", {});
-    return fromRows<Limit>(rows);
+    return fromRows<ListedLimit>(rows);
   }
 
   /** Removes a limit. The jobs that it held back can start. Returns false if there was no limit. */

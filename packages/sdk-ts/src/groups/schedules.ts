@@ -106,6 +106,7 @@ export class Schedules {
     key: string,
     options: ScheduleOptions<D>,
   ): Promise<EnsuredSchedule<D>> {
+    checkDefinitionOf(job);
     checkReference(key, options);
     checkTimes(knownOptions(options, "ensureSchedule"));
     const p_options = await scheduleJson(job, options);
@@ -154,7 +155,7 @@ export class Schedules {
   }
 
   /** How many schedules there are of each type, and what they do. Without `tenantId`: for operators and readers. */
-  async count(options: Partial<OfTenant> = {}): Promise<ScheduleCount[]> {
+  async count(options: { readonly tenantId?: string | undefined } = {}): Promise<ScheduleCount[]> {
     const { tenantId } = knownOptions(options, "scheduleCount");
     if (tenantId !== undefined) checkTenant(tenantId);
     const rows = await this.#transport.call<object[]>("jobforge_count_schedules", { p_tenant_id: tenantId });
@@ -163,6 +164,7 @@ export class Schedules {
 
   /** The runs of a schedule, newest first, as far as its type keeps history. */
   runs<D extends JobDefinition>(job: D, key: ScheduleKey, options: ScheduleRunsOptions): List<Job<D>> {
+    checkDefinitionOf(job);
     checkReference(key, knownOptions(options, "scheduleRuns"));
     const filters = filterKeys({ status: options.status });
     return listRows(checkedPageSize(options), (page) =>
@@ -236,7 +238,8 @@ export class TransactionSchedules extends Schedules {
 }
 
 function checkReference(key: ScheduleKey, tenant: OfTenant): void {
-  if (typeof key === "object" && key !== null) checkUuid(key.id, "id");
+  if (typeof key === "object" && key !== null)
+    checkUuid(key.id, "id", "Pass the key of a schedule, or { id }.");
   else checkText(key, "key");
   checkTenantOf(tenant);
 }

@@ -2,7 +2,7 @@
 import { checkTenant, checkTenantOf } from "../arguments/names.ts";
 import { checkDate, checkOneOf, checkRange, checkText, checkUuid, refuse } from "../arguments/values.ts";
 import { traced } from "../enqueue/telemetry.ts";
-import type { OfTenant } from "../jobs/job.ts";
+import type { JobReason, OfTenant } from "../jobs/job.ts";
 import { checkedPageSize, type List, listRows } from "../jobs/list.ts";
 import type { DoneSignals, WaitOptions } from "../jobs/wait.ts";
 import { JsonText, toJson } from "../json.ts";
@@ -10,6 +10,7 @@ import { knownOptions } from "../option-names.ts";
 import { fromRow, toKeys } from "../rows.ts";
 import type { CallArguments, Transport } from "../transport/transport.ts";
 import { bounds, resolutions, stepKinds, stepStatuses, workflowStatuses } from "../words.ts";
+import { type AddedSteps, buildSteps } from "../workflows/builder.ts";
 import type {
   StartOptions,
   WorkflowDefinition,
@@ -20,13 +21,17 @@ import { StartedWorkflow, type StartResult, WorkflowHandle } from "../workflows/
 import { type NewWorkflow, prepareStart, startArguments, startJson } from "../workflows/start.ts";
 import { readDetails, waitForWorkflow } from "../workflows/wait.ts";
 import type {
+  AddedStepCount,
   ResolveOptions,
   SentSignal,
   SignalSendOptions,
   StepListOptions,
   Workflow,
+  WorkflowBulkFilters,
+  WorkflowBulkResult,
   WorkflowCancelOptions,
   WorkflowCancelResult,
+  WorkflowChanges,
   WorkflowDetails,
   WorkflowFilters,
   WorkflowListOptions,
@@ -112,6 +117,14 @@ export class Workflows {
     return readDetails<W>(await this.#call("jobforge_get_workflow", id, reference));
   }
 
+  /**
+   * What a workflow waits for, or how it ended, the most important reason first; undefined if the tenant has no
+   * workflow with this id.
+   */
+  async explain(id: string, tenant: OfTenant): Promise<JobReason[] | undefined> {
+    return (await this.#call<JobReason[] | null>("jobforge_explain_workflow", id, tenant)) ?? undefined;
+  }
+
   /** The workflows of a tenant, newest first. */
   list(options: WorkflowListOptions): List<Workflow> {
     checkTenant(knownOptions(options, "workflows").tenantId);
@@ -161,9 +174,38 @@ export class Workflows {
    * results. Rejects with a WorkflowNotRetryableError if nothing ended badly, or if the workflow was canceled.
    */
   async retry(id: string, options: WorkflowRetryOptions & OfTenant): Promise<WorkflowRetryResult> {
-    const { steps, downstream } = knownOptions(options, "workflowRetry");
-    const more = { p_steps: steps, p_downstream: downstream };
+    const { steps, downstream, reset } = knownOptions(options, "workflowRetry");
+    const more = { p_steps: steps, p_downstream: downstream, p_reset: reset };
     return fromRow(await this.#call<object>("jobforge_retry_workflow", id, options, more));
+  }
+
+  /** Cancels the running workflows of a tenant that match all given filters, up to a limit, the newest first. */
+  async cancelMany(filters: WorkflowBulkFilters): Promise<WorkflowBulkResult> {
+    return await this.#changeMany("jobforge_cancel_workflows", filters);
+  }
+
+  /** Retries the failed workflows of a tenant that match all given filters, up to a limit, the newest first. */
+  async retryMany(filters: WorkflowBulkFilters): Promise<WorkflowBulkResult> {
+    return await this.#changeMany("jobforge_retry_workflows", filters);
+  }
+
+  /** Changes the deadline, the priority or the tags of a workflow that runs: only what is given. */
+  async update(id: string, changes: WorkflowChanges & OfTenant): Promise<Workflow> {
+    const { deadline, priority, tags } = knownOptions(changes, "workflowChanges");
+    if (deadline !== undefined && deadline !== null) checkDate(deadline, "deadline");
+    const more = { p_changes: toKeys({ deadline, priority, tags }) };
+    return fromRow<Workflow>(await this.#call<object>("jobforge_update_workflow", id, changes, more));
+  }
+
+  /**
+   * Adds steps to a workflow that runs. They may need its steps: `w.existing("extract")`. A step that exists with the
+   * same definition is not added again, so the call may be repeated. A handler adds steps with `job.addSteps()`.
+   */
+  async addSteps(id: string, build: (w: AddedSteps) => void, tenant: OfTenant): Promise<AddedStepCount> {
+    const w = buildSteps(build);
+    return await this.#call<AddedStepCount>("jobforge_add_steps", id, tenant, {
+      p_steps: new JsonText(JSON.stringify(w.json)),
+    });
   }
 
   /** Ends a step that ended badly in another way, by hand. `step` is its path, such as `each[17]`. */
@@ -193,6 +235,15 @@ export class Workflows {
     });
   }
 
+  async #changeMany(name: string, filters: WorkflowBulkFilters): Promise<WorkflowBulkResult> {
+    checkTenant(knownOptions(filters, "workflowBulk").tenantId);
+    return await this.#transport.call<WorkflowBulkResult>(name, {
+      p_tenant_id: filters.tenantId,
+      p_filters: filterKeys(filters),
+      p_limit: filters.limit,
+    });
+  }
+
   async #call<T>(name: string, id: string, tenant: OfTenant, more: CallArguments = {}): Promise<T> {
     checkReference(id, tenant);
     return await this.#transport.call<T>(name, { p_workflow_id: id, p_tenant_id: tenant.tenantId, ...more });
@@ -200,7 +251,7 @@ export class Workflows {
 }
 
 function checkReference(id: string, tenant: OfTenant): void {
-  checkUuid(id, "id");
+  checkUuid(id, "id", "Pass the id of a workflow, which is `id` of what start() returns.");
   checkTenantOf(tenant);
 }
 

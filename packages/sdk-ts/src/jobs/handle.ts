@@ -1,10 +1,11 @@
 /** Handles: an object for one job, with the calls about it. */
+import { requireObject } from "../arguments/values.ts";
 import type { JobForgeClient } from "../client.ts";
 import type { JobDefinition, JobOutput } from "../define/definition.ts";
 import type { EnqueueOutcome } from "../words.ts";
 import type { Job, JobLog, JobReason } from "./job.ts";
 import type { CancelResult, JobChanges, RescheduleOptions, RescheduleResult } from "./steer.ts";
-import type { WaitOptions } from "./wait.ts";
+import { type WaitOptions, waitHint } from "./wait.ts";
 
 /** The calls of a handle go through the JobForge that created it, never through a transaction. */
 export class JobHandle<D extends JobDefinition = JobDefinition> {
@@ -30,8 +31,13 @@ export class JobHandle<D extends JobDefinition = JobDefinition> {
    * JobCanceledError if the job did not succeed, with a WaitTimeoutError after `timeoutMs`, and with the signal's
    * reason if the signal is aborted.
    */
-  result(options: WaitOptions = {}): Promise<JobOutput<D>> {
-    return this.#forge.result<D>(this.id, { ...options, tenantId: this.tenantId, job: this.#definition });
+  async result(options: WaitOptions = {}): Promise<JobOutput<D>> {
+    requireObject(options, "options", waitHint);
+    return await this.#forge.result<D>(this.id, {
+      ...options,
+      tenantId: this.tenantId,
+      job: this.#definition,
+    });
   }
 
   /**

@@ -93,6 +93,8 @@ export interface JobAttempt {
   readonly finishedAt: Date | undefined;
   readonly durationMs: number | undefined;
   readonly error: JobFailure | undefined;
+  /** Whether the enqueue handed the job to the worker, without a claim. */
+  readonly handed: boolean;
 }
 
 /** What the handler of a job logged in one attempt. */
@@ -137,10 +139,22 @@ export interface JobFilters {
   readonly finishedBefore?: Date | undefined;
 }
 
-/** Why a job is not running now, or how it finished. Limits and later versions may have other codes. */
+/**
+ * Why a job is not running now, what a workflow waits for, or how it finished. Limits and later versions may have other
+ * codes.
+ */
 export interface JobReason {
   readonly code:
+    | "canceling"
     | "cancel_requested"
+    | "blocked"
+    | "waits_for_repair"
+    | "waits_for_signal"
+    | "open"
+    | "deciding"
+    | "deadline"
+    | "need_failed"
+    | "skipped"
     | "expired"
     | "paused"
     | "scheduled"

@@ -18,6 +18,13 @@ export interface RescheduleOptions {
   readonly runAt?: Date | undefined;
   /** For a queued job, its new total of executions. For a finished job, how many more executions it gets. */
   readonly maxAttempts?: number | undefined;
+  /** Runs with this payload instead of its own. */
+  readonly payload?: unknown;
+}
+
+/** What a copy of a job has instead of the job's own values. */
+export interface CopyChanges<D extends JobDefinition = JobDefinition> extends JobChanges<D> {
+  readonly maxAttempts?: number | undefined;
 }
 
 /** Changes to a queued job. What is not given stays as it is. */

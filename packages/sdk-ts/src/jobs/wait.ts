@@ -3,18 +3,13 @@
  * Notifications are best effort, so the guarantee is polling.
  */
 import { checkTimeout } from "../arguments/values.ts";
+import type { Artifacts } from "../artifacts/artifacts.ts";
 import { startTimer } from "../deadline.ts";
 import type { JobDefinition, JobOutput } from "../define/definition.ts";
 import { checkOutput } from "../define/schema.ts";
-import {
-  ConnectionError,
-  InvalidArgumentError,
-  JobCanceledError,
-  JobFailedError,
-  JobNotFoundError,
-  WaitTimeoutError,
-} from "../errors.ts";
+import { ConnectionError, InvalidArgumentError } from "../errors.ts";
 import { fromRow } from "../rows.ts";
+import { JobCanceledError, JobFailedError, JobNotFoundError, WaitTimeoutError } from "../sdk-errors.ts";
 import { sleep } from "../sleep.ts";
 import type { CallArguments, Listener, Transport } from "../transport/transport.ts";
 import type { JobStatus } from "../words.ts";
@@ -26,6 +21,9 @@ export interface WaitOptions {
   /** Stops waiting after this time and rejects with a WaitTimeoutError. The job goes on. Default: no limit. */
   readonly timeoutMs?: number | undefined;
 }
+
+/** For callers from JavaScript that pass a number: it would be ignored, and the wait would never end. */
+export const waitHint = "Pass { timeoutMs: 30_000 } for half a minute, or nothing to wait for ever.";
 
 /** In the kernel, a watch lasts ten minutes. */
 const watchAgainMs = 8 * 60_000;
@@ -101,6 +99,7 @@ export interface Waiting<D extends JobDefinition> extends WaitOptions, OfTenant 
 export async function waitForResult<D extends JobDefinition>(
   transport: Transport,
   signals: DoneSignals,
+  artifacts: Artifacts,
   waiting: Waiting<D>,
 ): Promise<JobOutput<D>> {
   const { id, tenantId } = waiting;
@@ -108,8 +107,10 @@ export async function waitForResult<D extends JobDefinition>(
     const ask = askFor(transport, { p_job_id: id, p_tenant_id: tenantId }, stop);
     const target = { look: () => look(ask, id), watch: () => watch(ask, id) };
     const outcome = await waitForEnd(target, signals, id, stop);
-    if (outcome.status === "succeeded")
-      return (await readOutput(waiting.job, outcome.result)) as JobOutput<D>;
+    if (outcome.status === "succeeded") {
+      const result = await artifacts.resolve(outcome.result, { tenantId, signal: stop });
+      return (await readOutput(waiting.job, result)) as JobOutput<D>;
+    }
     const [row] = await ask<object[]>("jobforge_get_job");
     if (row === undefined) throw new JobNotFoundError(id);
     const job = fromRow<Job>(row);

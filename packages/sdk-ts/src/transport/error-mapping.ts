@@ -25,8 +25,8 @@ import {
   WorkflowNotRetryableError,
   WorkflowNotRunningError,
 } from "../errors.ts";
-
 import { apiFunctions } from "./functions.ts";
+import { refusedConnection } from "./refusals.ts";
 
 /** An error of Postgres, as drivers and PostgREST pass it on. */
 export interface SqlError {
@@ -64,8 +64,6 @@ const classes: Readonly<Record<string, ErrorClass>> = {
 
 /** Codes, in addition to class 08, of errors that may not occur on another connection or a little later. */
 const lostConnection = new Set(["57P01", "57P02", "57P03", "57P05", "53300", "25006"]);
-/** The server refuses this login or database. A retry does not help. */
-const refusedConnection = new Set(["28000", "28P01", "3D000"]);
 /**
  * Serialization failure, deadlock, lock timeout, full disk, out of memory, and plans or statements that a migration
  * made stale.
@@ -77,16 +75,13 @@ export function fromSqlError(error: SqlError, cause: unknown): JobForgeError {
   const hint = error.hint || missingRole(error.message) || statementHints[error.code];
   const details = { field: camelCased(field), hint, cause };
   const known = name === "not_updatable" ? NotUpdatableError : classes[error.code];
+  // The hint of Postgres is about casts, which a caller of the SDK does not write.
+  if (known === NotInstalledError) return new NotInstalledError(notInstalled(error.message), { cause });
   if (known !== undefined) return new known(error.message, { ...details, kind: name });
   if (error.code.startsWith("08") || lostConnection.has(error.code))
     return new ConnectionError(error.message, { code: error.code, cause });
-  if (refusedConnection.has(error.code))
-    return new ConnectionError(error.message, {
-      code: error.code,
-      retryable: false,
-      hint: refusalHints[error.code],
-      cause,
-    });
+  const refused = refusedConnection(error.code, error.message, cause);
+  if (refused !== undefined) return refused;
   return new DatabaseError(error.message, {
     ...details,
     code: error.code,
@@ -94,10 +89,10 @@ export function fromSqlError(error: SqlError, cause: unknown): JobForgeError {
   });
 }
 
-const refusalHints: Readonly<Record<string, string>> = {
-  "28P01": "Check the user name and password in the database URL. Percent-encode special characters in them.",
-  "3D000": "Check the name of the database at the end of the database URL, or create the database.",
-};
+/** The message of a call for which the database has no function, view or schema. */
+export function notInstalled(reason: string): string {
+  return `JobForge is not installed in this database, or is older than this client: ${reason}`;
+}
 
 const statementHints: Readonly<Record<string, string>> = {
   "25P02":
@@ -120,7 +115,10 @@ export function fromDriverError(error: unknown): JobForgeError {
   // The innermost error is the driver's. Prisma's own codes also have the form of an SQLSTATE.
   const found = reasons.map(sqlErrorIn).findLast((each) => each !== undefined);
   if (found !== undefined) return fromSqlError(found, error);
-  if (reasons.some(lacksPassword)) return passwordMissing(error);
+  for (const reason of reasons) {
+    const refused = refusedConnection(text(reason["code"]), text(reason["message"]) ?? "", error);
+    if (refused !== undefined) return refused;
+  }
   const network = reasons.find(isNetworkError);
   if (network !== undefined)
     return new ConnectionError(describe(network), { cause: error, hint: networkHint(network) });
@@ -166,20 +164,6 @@ function isNetworkError(reason: Readonly<Record<string, unknown>>): boolean {
   return (
     (code !== undefined && /^E[A-Z_]+$/.test(code)) || networkMessages.test(text(reason["message"]) ?? "")
   );
-}
-
-/** `pg` fails like this when the server asks for a password and the client has none. */
-function lacksPassword(reason: Readonly<Record<string, unknown>>): boolean {
-  return /client password must be a (non-empty )?string/.test(text(reason["message"]) ?? "");
-}
-
-function passwordMissing(cause: unknown): ConnectionError {
-  return new ConnectionError("The password is missing: the database requires one for this user", {
-    code: "28P01",
-    retryable: false,
-    hint: "Write it into the database URL, as in postgres://user:password@host/database, or set PGPASSWORD.",
-    cause,
-  });
 }
 
 function networkHint(reason: Readonly<Record<string, unknown>>): string | undefined {

@@ -2,6 +2,7 @@
  * Calls over HTTP in the form of PostgREST and Supabase: POST /rest/v1/rpc/{function}, with the named arguments as
  * JSON.
  */
+import type { StoredArtifact } from "../artifacts/store.ts";
 import { withDeadline } from "../deadline.ts";
 import {
   ConnectionError,
@@ -13,7 +14,7 @@ import {
 } from "../errors.ts";
 import { JsonText } from "../json.ts";
 import { defaultTimeoutMs } from "../words.ts";
-import { fromSqlError } from "./error-mapping.ts";
+import { fromSqlError, notInstalled } from "./error-mapping.ts";
 import { apiFunctions } from "./functions.ts";
 import type { CallArguments, CallOptions, Transport } from "./transport.ts";
 
@@ -33,6 +34,9 @@ export interface HttpOptions {
   readonly fetch?: typeof fetch | undefined;
 }
 
+/** An upload may have 64 MiB. */
+const uploadTimeoutMs = 10 * 60_000;
+
 export function httpTransport(options: HttpOptions): Transport {
   const base = baseUrl(options.url);
   const { timeoutMs = defaultTimeoutMs } = options;
@@ -42,12 +46,24 @@ export function httpTransport(options: HttpOptions): Transport {
       const stop = new AbortController();
       const work = send(options, `${base}/rest/v1/rpc/${name}`, bodyOf(args), stop.signal);
       const reply = await withDeadline(name, { timeoutMs, ...call }, work, () => stop.abort());
-      const isText = apiFunctions.get(name)?.returns === "text" && typeof reply === "string";
-      return (isText ? JSON.parse(reply) : reply) as T;
+      return resultOf(name, reply) as T;
+    },
+    upload: async (path, content, call = {}) => {
+      const stop = new AbortController();
+      const work = send(options, `${base}${path}`, content, stop.signal);
+      const limits = { timeoutMs: uploadTimeoutMs, ...call };
+      return (await withDeadline("upload", limits, work, () => stop.abort())) as StoredArtifact;
     },
     download: (path, call) => download(options, `${base}${path}`, call?.signal),
     close: async () => undefined,
   };
+}
+
+/** A document that is a text, or several texts, is a JSON string or an array of them over HTTP. */
+function resultOf(name: string, reply: unknown): unknown {
+  const returns = apiFunctions.get(name)?.returns;
+  if (returns === "text" && typeof reply === "string") return JSON.parse(reply);
+  return returns === "parts" && Array.isArray(reply) ? JSON.parse(reply.join("")) : reply;
 }
 
 function baseUrl(url: string): string {
@@ -64,7 +80,12 @@ function bodyOf(args: CallArguments): string {
   return `{${members.join()}}`;
 }
 
-async function send(options: HttpOptions, url: string, body: string, signal: AbortSignal): Promise<unknown> {
+async function send(
+  options: HttpOptions,
+  url: string,
+  body: string | Buffer,
+  signal: AbortSignal,
+): Promise<unknown> {
   const first = await attempt(options, url, body, signal);
   const renewable = typeof options.token === "function" && first.status === 401;
   const response = renewable ? await attempt(options, url, body, signal) : first;
@@ -100,7 +121,7 @@ async function* chunksOf({ body }: Response): AsyncGenerator<Buffer> {
 async function attempt(
   options: HttpOptions,
   url: string,
-  body: string | undefined,
+  body: string | Buffer | undefined,
   signal: AbortSignal | undefined,
 ): Promise<Response> {
   const { token, apiKey, schema = "public", headers, fetch: fetchWith = fetch } = options;
@@ -111,7 +132,12 @@ async function attempt(
   if (apiKey !== undefined) sent.set("apikey", apiKey);
   if (schema !== "public") sent.set("content-profile", schema);
   const method = body === undefined ? "GET" : "POST";
-  const more = { ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }) };
+  // With the types of browsers, fetch refuses shared memory, which no buffer of ours is.
+  const content = body as string | Buffer<ArrayBuffer> | undefined;
+  const more = {
+    ...(content === undefined ? {} : { body: content }),
+    ...(signal === undefined ? {} : { signal }),
+  };
   return await fetchWith(url, { method, headers: sent, ...more }).catch(failAsConnection);
 }
 
@@ -129,7 +155,8 @@ function errorOf(response: Response, text: string): JobForgeError {
   const { code, hint } = body;
   if (code !== undefined && /^[0-9A-Z]{5}$/.test(code))
     return fromSqlError({ code, message, detail: body.details, hint }, undefined);
-  if (code === "PGRST202" || code === "PGRST205") return new NotInstalledError(message, { code });
+  if (code === "PGRST202" || code === "PGRST205")
+    return new NotInstalledError(notInstalled(message), { code });
   if (response.status === 401 || response.status === 403) return new ForbiddenError(message, { code, hint });
   // The same request would always be refused, so this is not a connection error.
   if (response.status === 413) return new PayloadTooLargeError(message, { hint });

@@ -3,6 +3,8 @@
  * are built on this interface, so a new transport needs only a file of its own.
  */
 
+import type { StoredArtifact } from "../artifacts/store.ts";
+
 export interface CallOptions {
   /**
    * Stops waiting for the result, and rejects with the signal's reason. Whether the call took effect is then unknown.
@@ -59,6 +61,11 @@ export interface Transport {
    */
   readonly download?:
     | ((path: string, options?: CallOptions) => Promise<AsyncIterable<Buffer> | undefined>)
+    | undefined;
+
+  /** Sends a content to the server, which stores it as an artifact. Absent without a server. */
+  readonly upload?:
+    | ((path: string, content: Buffer, options?: CallOptions) => Promise<StoredArtifact>)
     | undefined;
 
   /** Whether calls run in a transaction of the caller. They are then sent before `call` returns. */

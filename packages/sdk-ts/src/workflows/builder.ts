@@ -1,7 +1,7 @@
 /** Builds a list of steps: of a workflow, or of a sub-workflow. */
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { checkDefinitionOf } from "../arguments/names.ts";
-import { checkFunction, refuse, requireObject } from "../arguments/values.ts";
+import { checkFunction, describe, refuse, requireObject } from "../arguments/values.ts";
 import type { JobDefinition, JobInput } from "../define/definition.ts";
 import { retryOf } from "../define/retry.ts";
 import { checkPayload } from "../enqueue/payload.ts";
@@ -67,6 +67,7 @@ export class Steps {
     input: StepInput<JobInput<D>>,
     options: JobStepOptions = {},
   ): Step<JobResult<D>> {
+    checkName(name, 'w.step("name", job, input)');
     const template = this.#jobTemplate(name, job, input);
     this.#add(name, { ...jobKeys(job, input, template, options, name) }, [template], options);
     return new Step(this, name);
@@ -98,6 +99,7 @@ export class Steps {
     each: ((item: Ref<unknown>, index: Ref<number>) => unknown) | undefined = (item) => item,
     options: JobStepOptions = {},
   ): MapStep<JobResult<D>> {
+    checkName(name, 'w.map("name", job, list, (item) => input)');
     checkFunction(each, `steps.${name}.each`, "Pass a function that makes the input of a job from its item.");
     const item = refTo<unknown>({ kind: "$item", path: [], owner: this });
     const index = refTo<number>({ kind: "$index", path: [], owner: this });
@@ -118,6 +120,7 @@ export class Steps {
     schema: S,
     options?: O,
   ): Step<SignalResult<S, O>> {
+    checkName(name, 'w.signal("name", schema)');
     if (typeof schema !== "function" && (typeof schema !== "object" || !("~standard" in schema)))
       refuse(
         `steps.${name}.schema`,
@@ -137,6 +140,7 @@ export class Steps {
     input: StepInput<WorkflowInput<W>>,
     options: StepOptions = {},
   ): Step<WorkflowOutput<W>> {
+    checkName(name, 'w.workflow("name", workflow, input)');
     const { graph } = requireObject(
       workflow,
       `steps.${name}.workflow`,
@@ -171,7 +175,7 @@ export class Steps {
     templates: readonly Template[],
     options: StepOptions,
   ): void {
-    if (typeof name !== "string" || !stepNamePattern.test(name) || name.length > bounds.stepNameBytes.max)
+    if (!stepNamePattern.test(name) || name.length > bounds.stepNameBytes.max)
       refuse(
         `steps.${name}.name`,
         "must have 1 to 200 letters, digits and _ : @ -, and begin with a letter, a digit or _",
@@ -185,6 +189,29 @@ export class Steps {
     this.#names.add(name);
     this.#steps.push({ name, ...keys, ...(needs.length === 0 ? {} : { needs }) });
   }
+}
+
+/** Checks that the first argument is a name at all: it is easily left out. */
+function checkName(name: unknown, call: string): void {
+  if (typeof name !== "string") refuse("name", `must be a text, not ${describe(name)}`, `Pass ${call}.`);
+}
+
+/** Steps that are added to a workflow that runs. They may need steps that it has. */
+export class AddedSteps extends Steps {
+  /** A step that exists: of the same workflow or, in the handler of a step, one that this step has added before. */
+  existing<T = unknown>(name: string): Step<T> {
+    return new Step<T>(this, name);
+  }
+}
+
+/** The steps that a function adds. Throws an InvalidArgumentError if it adds none. */
+export function buildSteps(build: (w: AddedSteps) => void, w: AddedSteps = new AddedSteps()): AddedSteps {
+  checkFunction(build, "steps", "Pass a function that makes the steps: (w) => { … }.");
+  const before = w.json.length;
+  if ((build(w) as unknown) instanceof Promise) refuse("steps", "must not be an async function");
+  if (w.json.length === before)
+    refuse("steps", "must add at least one step", 'Write w.step("name", job, input).');
+  return w;
 }
 
 /** The keys of a step that runs a job, with what its definition says. */

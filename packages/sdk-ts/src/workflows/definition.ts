@@ -133,6 +133,7 @@ function graphOf(w: Steps, returned: OutputTemplate): WorkflowGraph {
   if (returned instanceof Promise)
     throw new InvalidArgumentError("Invalid argument: steps must not be an async function", {
       field: "steps",
+      hint: "Make the steps without await. Handlers do the work, when the workflow runs.",
     });
   const template = returned instanceof Step ? returned.result : returned;
   return { steps: w.json, output: readTemplate(template, w, "output").json };

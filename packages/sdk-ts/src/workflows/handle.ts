@@ -1,7 +1,9 @@
 /** Handles: an object for one workflow, with the calls about it. */
+import { requireObject } from "../arguments/values.ts";
 import type { Workflows } from "../groups/workflows.ts";
+import type { JobReason } from "../jobs/job.ts";
 import type { List } from "../jobs/list.ts";
-import type { WaitOptions } from "../jobs/wait.ts";
+import { type WaitOptions, waitHint } from "../jobs/wait.ts";
 import type { StartOutcome, WorkflowStatus } from "../words.ts";
 import type { WorkflowDefinition, WorkflowOutput } from "./definition.ts";
 import type {
@@ -34,14 +36,20 @@ export class WorkflowHandle<W extends WorkflowDefinition = WorkflowDefinition> {
     return this.#workflows.get<W>(this.id, { tenantId: this.tenantId, workflow: this.#definition });
   }
 
+  /** What the workflow waits for, or how it ended. See `workflows.explain`. */
+  explain(): Promise<JobReason[] | undefined> {
+    return this.#workflows.explain(this.id, { tenantId: this.tenantId });
+  }
+
   /**
    * Waits until the workflow has ended, and returns its output. Rejects with a WorkflowFailedError or a
    * WorkflowCanceledError if it did not succeed, with a WaitTimeoutError after `timeoutMs`, and with the signal's
    * reason if the signal is aborted.
    */
-  result(options: WaitOptions = {}): Promise<WorkflowOutput<W>> {
+  async result(options: WaitOptions = {}): Promise<WorkflowOutput<W>> {
+    requireObject(options, "options", waitHint);
     const reference = { tenantId: this.tenantId, workflow: this.#definition };
-    return this.#workflows.result<W>(this.id, { ...options, ...reference });
+    return await this.#workflows.result<W>(this.id, { ...options, ...reference });
   }
 
   /** Its steps, in the order in which they were made. */

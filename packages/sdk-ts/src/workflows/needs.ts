@@ -45,7 +45,7 @@ export function needsJson(
   templates: readonly Template[],
 ): readonly NeedJson[] {
   const field = `steps.${name}.needs`;
-  if (!Array.isArray(named)) refuse(field, "must be an array of steps");
+  if (!Array.isArray(named)) refuse(field, "must be an array of steps", "Pass [step], or [run(step)].");
   const needs = new Map<string, NeedJson>();
   for (const [index, each] of named.entries()) {
     const step = each instanceof Need ? each.step : each;

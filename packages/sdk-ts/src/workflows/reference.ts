@@ -1,7 +1,7 @@
 /**
  * References: values that are known only when a workflow runs, such as the result of a step. While a workflow is
- * defined, a reference is an object whose properties are references, too: `audio.result.path`. In the graph it is JSON
- * such as `{"$result": "audio.path"}`, which the kernel replaces when the step starts.
+ * defined, a reference stands for the value, and its properties are references, too: `audio.result.path`. In the graph
+ * it is JSON such as `{"$result": "audio.path"}`, which the kernel replaces when the step starts.
  */
 import { InvalidArgumentError } from "../errors.ts";
 
@@ -63,10 +63,14 @@ export interface RefTarget {
 
 const targets = new WeakMap<object, RefTarget>();
 
-/** A reference; its properties are made when they are read. */
+/** A reference; its properties are made when they are read. It can be called, so that the call says what is wrong. */
 export function refTo<T>(target: RefTarget): Ref<T> {
   const known = new Map<string, unknown>();
-  const proxy = new Proxy(Object.freeze({}), {
+  const proxy: object = new Proxy(() => undefined, {
+    apply: () => refuseCall(target),
+    set: () => false,
+    defineProperty: () => false,
+    deleteProperty: () => false,
     get: (_, key) => {
       // Promises and JSON look for these two. A reference is neither a promise nor a value.
       if (key === "then" || key === "toJSON") return undefined;
@@ -83,7 +87,7 @@ export function refTo<T>(target: RefTarget): Ref<T> {
 
 /** What a reference points to; undefined for other values. */
 export function refTarget(value: unknown): RefTarget | undefined {
-  return typeof value === "object" && value !== null ? targets.get(value) : undefined;
+  return typeof value === "function" ? targets.get(value) : undefined;
 }
 
 /** The reference as the kernel reads it. Its path is a text with dots, or an array if a key has a dot itself. */
@@ -101,5 +105,11 @@ function refuseValue(target: RefTarget, key: symbol): undefined {
   if (key !== Symbol.toPrimitive && key !== Symbol.iterator) return undefined;
   throw new InvalidArgumentError(`${describe(target)} has no value while the workflow is defined`, {
     hint: "Pass the reference itself as a part of a step's input, and compute with it in the handler.",
+  });
+}
+
+function refuseCall(target: RefTarget): never {
+  throw new InvalidArgumentError(`${describe(target)} is a reference, which has no methods`, {
+    hint: "To run a job for each item of a list, use w.map(). Compute anything else in a handler.",
   });
 }

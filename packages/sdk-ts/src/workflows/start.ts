@@ -1,5 +1,5 @@
 /** From a workflow definition and an input to a call. */
-import { requireObject } from "../arguments/values.ts";
+import { refuse, requireObject } from "../arguments/values.ts";
 import { checkPayload } from "../enqueue/payload.ts";
 import { JsonText } from "../json.ts";
 import { toKeys } from "../rows.ts";
@@ -41,13 +41,25 @@ export function prepareStart(
   given: StartOptions,
   at = "",
 ): PreparedStart | Promise<PreparedStart> {
-  requireObject(workflow?.graph, `${at}workflow`, "Pass what defineWorkflow() returns.");
+  checkWorkflow(workflow, `${at}workflow`);
   const { tenantId, ...options } = checkStartOptions(given, at);
   const { json, checked } = checkPayload(workflow.input, input, `${at}input`);
   const { name, version, onFailure, retentionDays, graph } = workflow;
   const keys = toKeys({ version, output: graph.output, onFailure, retentionDays, ...onlyGiven(options) });
   const prepared = { tenantId, name, steps: stepsText(workflow), input: json, options: keys };
   return checked instanceof Promise ? checked.then(() => prepared) : prepared;
+}
+
+function checkWorkflow(workflow: unknown, field: string): void {
+  const hint = "Pass what defineWorkflow() returns.";
+  const given = requireObject(workflow, field, hint) as { readonly graph?: unknown; readonly type?: unknown };
+  if (given.graph !== undefined) return;
+  if (given.type === undefined) refuse(field, "must be a workflow, not another object", hint);
+  refuse(
+    field,
+    "must be a workflow, not the definition of a job",
+    "To run one job, pass it to forge.enqueue().",
+  );
 }
 
 /** The options that are given: an undefined one must not hide what the definition says. */

@@ -57,13 +57,13 @@ function refuseDepth(place: string): never {
   });
 }
 
-/** A value without references, as it is. A reference in it would be stored as an empty object. */
+/** A value without references, as it is. A reference in it would not be replaced. */
 function refuseInside(value: unknown, place: string): unknown {
   const seen = new Set<unknown>();
   const walk = (each: unknown): void => {
+    if (refTarget(each) !== undefined) refuseDepth(place);
     if (typeof each !== "object" || each === null || seen.has(each)) return;
     seen.add(each);
-    if (refTarget(each) !== undefined) refuseDepth(place);
     for (const inner of Object.values(each)) walk(inner);
   };
   walk(value);

@@ -1,7 +1,8 @@
 /** Waiting until a workflow has ended. */
-import { WorkflowCanceledError, WorkflowFailedError, WorkflowNotFoundError } from "../errors.ts";
+
 import { askFor, type DoneSignals, type WaitOptions, waitForEnd, whileWaiting } from "../jobs/wait.ts";
 import { fromRow, fromRows } from "../rows.ts";
+import { WorkflowCanceledError, WorkflowFailedError, WorkflowNotFoundError } from "../sdk-errors.ts";
 import type { Transport } from "../transport/transport.ts";
 import type { WorkflowDefinition, WorkflowOutput } from "./definition.ts";
 import type { FailedStep, WorkflowDetails, WorkflowReference, WorkflowWait } from "./workflow.ts";

@@ -18,7 +18,7 @@ export interface Workflow<W extends WorkflowDefinition = WorkflowDefinition> {
   readonly name: W["name"];
   readonly version: string | undefined;
   readonly status: WorkflowStatus;
-  /** Why it ended: `done`, `failed`, `canceled`, `expired` or `deadline`; undefined while it runs. */
+  /** Why it ended: `done`, `failed`, `canceled`, `deadline` or `output_too_large`; undefined while it runs. */
   readonly reason: string | undefined;
   readonly input: unknown;
   /** What the workflow returned; undefined until it has succeeded. */
@@ -40,6 +40,8 @@ export interface Workflow<W extends WorkflowDefinition = WorkflowDefinition> {
   readonly traceparent: string | undefined;
   readonly stepCount: number;
   readonly tenantLabel: string | undefined;
+  /** The job whose handler started it with `job.run()` or `job.all()`, and waits for it. */
+  readonly parentId: string | undefined;
 }
 
 /** A workflow with the state of its steps. */
@@ -142,6 +144,11 @@ export interface WorkflowRetryOptions {
   readonly steps?: readonly string[] | undefined;
   /** If true, everything that followed the retried steps runs again as well. */
   readonly downstream?: boolean | undefined;
+  /**
+   * If true, handlers with durable steps begin anew: their checkpoints and ended children are deleted, and signals may
+   * be taken again. Otherwise they go on behind what they have saved.
+   */
+  readonly reset?: boolean | undefined;
 }
 
 export interface WorkflowRetryResult {
@@ -150,6 +157,39 @@ export interface WorkflowRetryResult {
   readonly retried: number;
   /** Steps that wait for these. */
   readonly blocked: number;
+}
+
+/** Selects workflows to cancel or to retry: at least one filter. */
+export interface WorkflowBulkFilters extends WorkflowFilters, OfTenant {
+  /** How many workflows are changed at most. Default 100, at most 1000. */
+  readonly limit?: number | undefined;
+}
+
+export interface WorkflowBulkResult {
+  readonly matched: number;
+  /** Fewer than `matched` if other transactions hold some of them, or if they need no change. */
+  readonly changed: number;
+}
+
+/** What can change in a workflow that runs. */
+export interface WorkflowChanges {
+  /** Null removes the deadline. */
+  readonly deadline?: Date | null | undefined;
+  /** Of the steps that have none of their own and do not run yet. */
+  readonly priority?: number | undefined;
+  /** Of the steps that have none of their own and have not started. */
+  readonly tags?: readonly string[] | undefined;
+}
+
+export interface AddStepsOptions {
+  /** If true, only the end of the workflow waits for the steps, and not what needs the step that adds them. */
+  readonly detached?: boolean | undefined;
+}
+
+export interface AddedStepCount {
+  readonly added: number;
+  /** Steps that were there before, with the same definition. */
+  readonly existing: number;
 }
 
 /** How a step was repaired by hand. */

@@ -2,7 +2,10 @@
  * The queue of the processing-jobs design, on JobForge, in memory and on Redis, with what its tests need to know about
  * it.
  */
+import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
 import { BullForge, BullJobQueue } from "@jobforge/bullmq";
 import type { TestConnection, TestDatabase } from "@jobforge/testing";
 import { afterAll, onTestFinished, vi } from "vitest";
@@ -38,6 +41,8 @@ export interface Rig {
   dueIn(): Promise<number>;
   /** The process has died, and its claims have run out. Returns the queue of another process; absent in memory. */
   crash?(): Promise<StageQueue>;
+  /** Where another process finds the queue, as arguments of `stage-process.ts`; absent in memory. */
+  readonly place?: readonly string[];
 }
 
 const words: Readonly<Record<string, string>> = { succeeded: "done", dead: "failed", running: "processing" };
@@ -48,6 +53,7 @@ async function onPostgres(db: TestDatabase): Promise<Rig> {
   const jobs = async () => (await forge.list({ tenantId: T }).page()).items.toReversed();
   return {
     queue: new JobForgeJobQueue(forge),
+    place: ["postgres", db.url],
     crash: async () => {
       await connection.travel("6 minutes");
       await forge.installation.maintain();
@@ -90,7 +96,8 @@ const ticksPerMs = 0x1000;
 async function onRedis(): Promise<Rig> {
   server ??= startRedis();
   const prefix = `q-${randomBytes(6).toString("hex")}`;
-  const forge = new BullForge({ redis: (await server).url, prefix });
+  const { url } = await server;
+  const forge = new BullForge({ redis: url, prefix });
   const { client } = forge.connection;
   const own = Date.now;
   let offset = 0;
@@ -121,6 +128,7 @@ async function onRedis(): Promise<Rig> {
   };
   return {
     queue: new BullJobQueue(forge),
+    place: ["redis", url, prefix],
     travel: async (seconds) => {
       offset = seconds * 1000;
     },
@@ -173,4 +181,16 @@ export async function step(
   }
   await queue.complete(running.id);
   return true;
+}
+
+/** Runs a stage in a process of its own, and kills it after it has enqueued the next stage. */
+export async function killAfterEnqueue(place: readonly string[], isNamed: boolean): Promise<void> {
+  const program = fileURLToPath(new URL("./stage-process.ts", import.meta.url));
+  const args = ["--import", "tsx", program, String(isNamed), ...place];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = once(child, "exit");
+  await Promise.race([once(child.stdout, "data"), ended]);
+  child.kill("SIGKILL");
+  const [code, signal] = await ended;
+  if (signal !== "SIGKILL") throw new Error(`The process has ended by itself, with exit code ${code}`);
 }

@@ -201,6 +201,15 @@ describe("a mistake is found when the workflow is defined", () => {
       "steps.a.onTimeout",
     ],
     ["a text instead of a list", (w) => w.map("a", measure, "abc" as never), "steps.a.over"],
+    ["a definition in place of the name", (w) => w.step(note as never, {} as never, {} as never), "name"],
+    ["a list of a map without a name", (w) => w.map(measure as never, [] as never, []), "name"],
+    ["a signal without a name", (w) => w.signal(typed() as never, typed()), "name"],
+    [
+      "one need that is not in an array",
+      (w) => w.step("b", note, {}, { needs: w.step("a", note, {}) as never }),
+      "steps.b.needs",
+    ],
+    ["a workflow in place of a job", (w) => w.step("a", processCall as never, {} as never), "steps.a.job"],
   ])("%s", ([, build, field]) => {
     expect(errorOf(build)).toMatchObject({ name: expect.stringMatching(/^Invalid/), field });
   });
@@ -213,6 +222,22 @@ describe("a mistake is found when the workflow is defined", () => {
         steps: (w, input) => w.step("a", note, { key: `order-${input.id}` }),
       });
     expect(define).toThrow(/input\.id has no value while the workflow is defined/);
+  });
+
+  test("a call of a reference, which says what to use instead", () => {
+    const build = (w: Steps): unknown => {
+      const { files } = w.step("a", list, {}).result as unknown as { files: string[] };
+      return w.step("b", note, { files: files.map((file) => file) });
+    };
+    expect(errorOf(build)).toMatchObject({
+      message: "result.a.files.map is a reference, which has no methods",
+      hint: expect.stringContaining("w.map()"),
+    });
+  });
+
+  test("a change of a reference", () => {
+    const build = (w: Steps): unknown => Object.assign(w.step("a", list, {}).result as object, { files: [] });
+    expect(errorOf(build)).toBeInstanceOf(TypeError);
   });
 
   test("no steps, an asynchronous function", () => {

@@ -130,12 +130,18 @@ describe.each(transports)("over %s", (transport) => {
       counts: { succeeded: 1, waiting: 1, blocked: 2 },
       waits: [{ step: "approve", signal: "approve", since: expect.any(Date), until: expect.any(Date) }],
     });
+    expect(await started.explain()).toMatchObject([
+      { code: "waits_for_signal", message: expect.any(String), details: { signal: "approve" } },
+      { code: "blocked", details: { steps: ["escalate", "publish"] } },
+    ]);
     await db.travel("2 hours");
     expect(await drain(db)).toEqual(["escalate"]);
     expect(await statusesOf(started)).toMatchObject({ approve: "failed", publish: "canceled" });
     const error = await started.result().catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(WorkflowFailedError);
     expect((error as WorkflowFailedError).workflow.failed).toMatchObject([{ step: "approve" }]);
+    expect(await forge.workflows.explain(started.id, { tenantId: T })).toMatchObject([{ code: "failed" }]);
+    expect(await forge.workflows.explain(unknown, { tenantId: T })).toBeUndefined();
   });
 
   test("a failed workflow rejects with its failed steps, a canceled one as canceled", async ({
@@ -215,6 +221,52 @@ describe.each(transports)("over %s", (transport) => {
     expect(await allOf(started.steps({ status: ["dead", "failed"], kind: "job" }))).toMatchObject([
       { path: "size[1]" },
     ]);
+  });
+
+  test("a workflow that runs gets steps and another deadline", async ({ db, connect }) => {
+    const forge = await connect(transport, app);
+    const started = await forge.start(publish, { docId: "d1" }, { tenantId: T });
+    const add = (): Promise<unknown> =>
+      forge.workflows.addSteps(
+        started.id,
+        (w) => void w.step("index", note, { doc: "d1" }, { needs: [w.existing("draft")] }),
+        { tenantId: T },
+      );
+    expect(await add()).toEqual({ added: 1, existing: 0 });
+    expect(await add()).toEqual({ added: 0, existing: 1 });
+    const deadline = new Date("2199-01-01T00:00:00Z");
+    const changed = await forge.workflows.update(started.id, {
+      tenantId: T,
+      deadline,
+      priority: 3,
+      tags: ["x"],
+    });
+    expect(changed).toMatchObject({ deadline, priority: 3, tags: ["x"], parentId: undefined });
+    const without = await forge.workflows.update(started.id, { tenantId: T, deadline: null });
+    expect(without).toMatchObject({ deadline: undefined, priority: 3 });
+    await started.signal("approve", { by: "ada" });
+    expect(await drain(db)).toEqual(["draft", "index", "publish"]);
+    await expect(add()).rejects.toBeInstanceOf(WorkflowNotRunningError);
+  });
+
+  test("many workflows are canceled or retried by filter", async ({ db, connect }) => {
+    const forge = await connect(transport, app);
+    const [one, two] = await forge.workflows.startMany(
+      [
+        { workflow: publish, input: { docId: "d1" }, subject: "one" },
+        { workflow: publish, input: { docId: "d2" }, subject: "two" },
+      ],
+      { tenantId: T },
+    );
+    const { workflows } = forge;
+    expect(await workflows.cancelMany({ tenantId: T, subject: "one" })).toEqual({ matched: 1, changed: 1 });
+    await drain(db, () => refuse);
+    expect([(await one.get())?.status, (await two.get())?.status]).toEqual(["canceled", "failed"]);
+    expect(await workflows.retryMany({ tenantId: T, name: "doc.publish", limit: 5 })).toEqual({
+      matched: 1,
+      changed: 1,
+    });
+    await expect(workflows.cancelMany({ tenantId: T })).rejects.toThrow("needs a filter");
   });
 
   test("many workflows are started in one commit, listed and filtered", async ({ connect }) => {

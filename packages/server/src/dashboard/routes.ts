@@ -3,6 +3,7 @@
  * not.
  */
 import { type Context, Hono } from "hono";
+import { accepts } from "../compression.ts";
 import { isKnown } from "../etag.ts";
 import { cookieFor } from "../local-token.ts";
 import type { Environment, Services } from "../services.ts";
@@ -24,12 +25,14 @@ export interface Dashboard {
 export function serveDashboard(services: Services, folder: DashboardFolder): Dashboard {
   const routes = new Hono<Environment>();
   const shellFor = shells(folder.shell);
+  const { dashboard } = services.settings;
+  const policy = contentSecurityPolicy(dashboard === false ? [] : dashboard?.frameOrigins);
   const send = (c: Context<Environment>): Response | undefined => {
     const shell = shellFor(pathBelow(c.req.url, services.settings.basePath));
     if (shell === undefined) return undefined;
     services.admitOpen(c);
     const headers = {
-      "content-security-policy": contentSecurityPolicy,
+      "content-security-policy": policy,
       "cache-control": "no-cache",
       etag: shell.etag,
     };
@@ -76,14 +79,6 @@ function sendAsset(c: Context<Environment>, { type, bytes, encodings }: Asset): 
     "cache-control": immutable,
     ...(encodings.size === 0 ? {} : { vary: "accept-encoding" }),
     ...(encoding === undefined ? {} : { "content-encoding": encoding }),
-  });
-}
-
-/** Whether an Accept-Encoding names an encoding, and not with `q=0`. */
-function accepts(accepted: string, encoding: string): boolean {
-  return accepted.split(",").some((each) => {
-    const [name, ...parameters] = each.split(";").map((part) => part.trim().toLowerCase());
-    return name === encoding && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
   });
 }
 

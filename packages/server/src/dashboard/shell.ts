@@ -40,17 +40,19 @@ function baseOf(depth: number): string {
 
 /**
  * Allows files of this server only, and no text as code: a value of a job that ends up in the page stays text. The base
- * is the server's own, see above.
+ * is the server's own, see above. Only pages of the named origins may show the dashboard in a frame.
  */
-export const contentSecurityPolicy: string = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self'",
-  "base-uri 'self'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'",
-].join("; ");
+export function contentSecurityPolicy(frameOrigins: readonly string[] = []): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self'",
+    "base-uri 'self'",
+    "form-action 'self'",
+    `frame-ancestors ${frameOrigins.length === 0 ? "'none'" : frameOrigins.join(" ")}`,
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join("; ");
+}

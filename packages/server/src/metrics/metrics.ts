@@ -64,6 +64,7 @@ export class Metrics {
   readonly #claim: TimeHistogram;
   readonly #settle: TimeHistogram;
   readonly #stale: Counter;
+  readonly #handed: Counter;
   readonly #reports = new WorkerReports();
   readonly #dropped: Counter;
   readonly #workers: Gauge;
@@ -120,6 +121,11 @@ export class Metrics {
     this.#stale = new Counter({
       name: "jobforge_stale_ends_total",
       help: "Ends of runs that were refused because the lease was lost",
+      registers,
+    });
+    this.#handed = new Counter({
+      name: "jobforge_handed_jobs_total",
+      help: "Jobs that enqueues have handed to idle workers, without a claim",
       registers,
     });
     this.#dropped = new Counter({
@@ -228,10 +234,11 @@ export class Metrics {
       this.#wait.add(this.#waitSeries.placeOf({ type }), count, seconds);
     for (const { type, jobs: count, seconds } of run)
       this.#run.add(this.#runSeries.placeOf({ type }), count, seconds);
-    for (const { claim, settle, stale } of this.#reports.growth(reports)) {
+    for (const { claim, settle, stale, handed } of this.#reports.growth(reports)) {
       this.#claim.addCalls(claim);
       this.#settle.addCalls(settle);
       this.#stale.inc(stale);
+      this.#handed.inc(handed);
     }
     for (const [status, count] of Object.entries(workers)) this.#workers.set({ status }, count);
     for (const [task, count] of Object.entries(maintenance)) this.#maintenance.set({ task }, count);

@@ -15,6 +15,7 @@ export interface Growth {
   readonly claim: readonly LatencyBin[];
   readonly settle: readonly LatencyBin[];
   readonly stale: number;
+  readonly handed: number;
 }
 
 export class WorkerReports {
@@ -34,8 +35,13 @@ export class WorkerReports {
 }
 
 function readReport(metrics: unknown): Growth {
-  const { claim, settle, stale } = (metrics ?? {}) as Record<string, unknown>;
-  return { claim: readBins(claim), settle: readBins(settle), stale: readNumber(stale) };
+  const { claim, settle, stale, handed } = (metrics ?? {}) as Record<string, unknown>;
+  return {
+    claim: readBins(claim),
+    settle: readBins(settle),
+    stale: readNumber(stale),
+    handed: readNumber(handed),
+  };
 }
 
 const maxBins = 100;
@@ -62,5 +68,6 @@ function difference(now: Growth, before: Growth): Growth {
     claim: subtract(now.claim, before.claim),
     settle: subtract(now.settle, before.settle),
     stale: Math.max(now.stale - before.stale, 0),
+    handed: Math.max(now.handed - before.handed, 0),
   };
 }

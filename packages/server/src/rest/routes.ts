@@ -144,7 +144,8 @@ async function respondValue(
     return c.body(null, 204);
   }
   const maxBytes = maxBytesOf(called);
-  const text = readValue(await session.query(valueStatement(from, maxBytes), parameters.values), maxBytes);
+  const source = called.returns === "values" ? `(select json_agg(f) as f from ${from}) v` : from;
+  const text = readValue(await session.query(valueStatement(source, maxBytes), parameters.values), maxBytes);
   return c.body(text ?? "null", 200, { "content-type": "application/json; charset=utf-8" });
 }
 

@@ -1,10 +1,10 @@
 /** Clients with the same token and filter see the same jobs, so one poll of the database serves all of them. */
 import { failureOf } from "../errors.ts";
-import type { FinishedJob, Snapshot } from "./snapshot.ts";
+import type { Changes, FinishedJob, Snapshot } from "./snapshot.ts";
 
 /** One message of a stream. The id is a cursor, with which a disconnected client continues. */
 export interface Message {
-  readonly event: "changed" | "finished" | "end";
+  readonly event: "changed" | "finished" | "workflow" | "changes" | "end";
   readonly id: string;
   readonly data: object;
 }
@@ -15,7 +15,7 @@ export type ReadSince = (since: string | undefined) => Promise<Snapshot>;
 
 /** The interval between polls: the shortest while something changes, doubled up to the longest while nothing does. */
 const minPollMs = 250;
-const maxPollMs = 2000;
+const maxPollMs = 1500;
 /** The longest interval while the database cannot be read. */
 const maxFailedPollMs = 5000;
 const nilId = "00000000-0000-0000-0000-000000000000";
@@ -30,24 +30,41 @@ export function timeOf(cursor: string | undefined): string | undefined {
   return time;
 }
 
-/** The messages for a snapshot: each job that finished and was not sent before, and the counts. */
+/** What else has changed: the kinds of things, such as `gate` and `worker`. */
+export interface News {
+  readonly kinds: readonly string[];
+  /** There may be further kinds. */
+  readonly more: boolean;
+}
+
+/** What is new since `before`. Everything is new without `before`, except workers. */
+export function newsOf(changes: Changes | null, before?: Changes | null): News {
+  if (changes === null) return { kinds: [], more: false };
+  const known = new Set(before?.entries.map(({ id }) => id));
+  const fresh = changes.entries.filter(({ id }) => !known.has(id));
+  const kinds = new Set(fresh.map(({ kind }) => kind));
+  if (before != null && JSON.stringify(before.workers) !== JSON.stringify(changes.workers))
+    kinds.add("worker");
+  return { kinds: [...kinds].sort(), more: changes.more && fresh.length === changes.entries.length };
+}
+
+/** The messages for a snapshot: jobs and workflows that finished and were not sent before, counts, what else is new. */
 export function messagesOf(
   { at, queued, scheduled, running, exact, more }: Snapshot,
   finished: readonly FinishedJob[],
+  news: News,
 ): Message[] {
   const last = finished.at(-1);
+  const jobs = finished.filter(({ kind }) => kind === undefined);
   const id = last === undefined ? cursorOf(at) : cursorOf(last.finished_at, last.id);
   return [
-    ...finished.map((job) => ({
-      event: "finished" as const,
-      id: cursorOf(job.finished_at, job.id),
-      data: job,
+    ...finished.map(({ kind, ...ended }) => ({
+      event: kind ?? ("finished" as const),
+      id: cursorOf(ended.finished_at, ended.id),
+      data: ended,
     })),
-    {
-      event: "changed",
-      id,
-      data: { at, queued, scheduled, running, exact, finished: finished.length, more },
-    },
+    { event: "changed", id, data: { at, queued, scheduled, running, exact, finished: jobs.length, more } },
+    ...(news.kinds.length > 0 ? [{ event: "changes" as const, id, data: { at, ...news } }] : []),
   ];
 }
 
@@ -60,6 +77,7 @@ export class StreamGroup {
   #sent: ReadonlySet<string> = new Set();
   /** The counts that all subscribers received last. Undefined if they received different ones. */
   #counts: string | undefined;
+  #changes: Changes | null = null;
   #pollMs = minPollMs;
   #timer: NodeJS.Timeout | undefined;
 
@@ -93,6 +111,7 @@ export class StreamGroup {
     if (this.#since === undefined) {
       this.#since = seen.at;
       this.#counts = countsOf(seen);
+      this.#changes = seen.changes;
     } else if (this.#counts !== countsOf(seen)) this.#counts = undefined;
   }
 
@@ -126,10 +145,12 @@ export class StreamGroup {
     this.#sent = new Set(snapshot.finished.map(keyOf));
     this.#since = snapshot.finished.at(-1)?.finished_at ?? this.#since ?? snapshot.at;
     const counts = countsOf(snapshot);
-    const changed = counts !== this.#counts || fresh.length > 0;
+    const news = newsOf(snapshot.changes, this.#changes);
+    const changed = counts !== this.#counts || fresh.length > 0 || news.kinds.length > 0;
     this.#counts = counts;
+    this.#changes = snapshot.changes;
     this.#pollMs = changed ? minPollMs : Math.min(this.#pollMs * 2, maxPollMs);
-    if (changed) this.#send(messagesOf(snapshot, fresh));
+    if (changed) this.#send(messagesOf(snapshot, fresh, news));
   }
 
   #send(messages: readonly Message[]): void {

@@ -6,10 +6,24 @@ export interface StreamFilter {
   readonly tenant_id?: string | undefined;
   readonly type?: readonly string[] | undefined;
   readonly subject?: string | undefined;
+  /** Whether to read what else has changed. */
+  readonly changes?: "true" | "false" | undefined;
 }
 
-/** A finished job without its payload and result. */
+/** What operators, tenants and workers have changed lately. */
+export interface Changes {
+  /** Entries of the audit log, the newest first. */
+  readonly entries: readonly { readonly id: number; readonly kind: string }[];
+  /** There are more entries. */
+  readonly more: boolean;
+  /** Changes when a worker comes, stops or goes silent. Null if the caller may not see workers. */
+  readonly workers: object | null;
+}
+
+/** A finished job without its payload and result, or a workflow without its input and output. */
 export interface FinishedJob {
+  /** Only of a workflow. */
+  readonly kind?: "workflow";
   readonly id: string;
   readonly finished_at: string;
   readonly [column: string]: unknown;
@@ -30,6 +44,8 @@ export interface Snapshot {
   readonly finished: readonly FinishedJob[];
   /** More jobs finished than `finished` contains. */
   readonly more: boolean;
+  /** Null if the filter does not ask for them. */
+  readonly changes: Changes | null;
 }
 
 /** The most finished jobs in one read. A client that needs every job of a busy system should list jobs instead. */
@@ -42,7 +58,9 @@ const maxFinished = 200;
 const overlap = "2 seconds";
 
 const columns =
-  "id, tenant_id, type, status, reason, attempts, subject, created_at, started_at, finished_at, last_error, cost_cents";
+  "id, tenant_id, type, status, reason, attempts, subject, created_at, started_at, finished_at, last_error, cost_cents, schedule_id, workflow_id";
+
+const workflowColumns = "id, tenant_id, name, status, reason, subject, created_at, finished_at";
 
 /** Jobs with one subject are counted up to this number. */
 const maxOfSubject = 10_000;
@@ -54,14 +72,15 @@ const maxOfSubject = 10_000;
 export async function readSnapshot(
   session: ApiSession,
   schema: string,
-  { tenant_id, type, subject }: StreamFilter,
+  { tenant_id, type, subject, changes }: StreamFilter,
   since: string | undefined,
 ): Promise<Snapshot> {
   const api = pg.escapeIdentifier(schema);
   const ends = session.caller.role === "jobforge_reader" ? "'[]'::json" : finishedSql(api);
   const [row] = await session.query<{ snapshot: Snapshot }>(
     `select json_build_object('at', clock_timestamp(), 'queued', l.queued, 'scheduled', l.scheduled,
-       'running', l.running, 'exact', l.exact, 'finished', ${ends}) as snapshot
+       'running', l.running, 'exact', l.exact, 'finished', ${ends},
+       'changes', ${changes === "true" ? changesSql(api) : "null"}) as snapshot
      from (${subject === undefined ? liveSql(api) : subjectSql(api)}) l
      -- Every parameter has a type, also where a part of the query does not use it.
      where ($1::timestamptz is null or true) and ($4::text is null or true)`,
@@ -80,19 +99,33 @@ const nothing: Snapshot = {
   exact: true,
   finished: [],
   more: false,
+  changes: null,
 };
 
-const matches =
-  "($2::uuid is null or tenant_id = $2) and ($3::text[] is null or type = any ($3)) and ($4::text is null or subject = $4)";
+const ofTenantAndSubject = "($2::uuid is null or tenant_id = $2) and ($4::text is null or subject = $4)";
+const matches = `${ofTenantAndSubject} and ($3::text[] is null or type = any ($3))`;
+const isRecent = `finished_at >= coalesce($1::timestamptz, clock_timestamp()) - interval '${overlap}' and $1 is not null`;
 
+/** A filter by type is for jobs: with one, no workflow matches. */
 function finishedSql(api: string): string {
-  return `(select coalesce(json_agg(f order by f.finished_at, f.id), '[]') from (
-       select ${columns} from ${api}.jobforge_jobs
-       where status in ('succeeded', 'failed', 'dead', 'canceled')
-         and finished_at >= coalesce($1::timestamptz, clock_timestamp()) - interval '${overlap}'
-         and $1 is not null and ${matches}
-       order by finished_at desc, id desc
-       limit ${maxFinished + 1}) f)`;
+  const last = `order by finished_at desc, id desc limit ${maxFinished + 1}`;
+  return `(select coalesce(json_agg(f.ended order by f.finished_at, f.id), '[]') from (
+       select e.* from (
+         select j.id, j.finished_at, to_json(j) as ended from (
+           select ${columns} from ${api}.jobforge_jobs
+           where status in ('succeeded', 'failed', 'dead', 'canceled') and ${isRecent} and ${matches}
+           ${last}) j
+         union all
+         select w.id, w.finished_at, to_json(w) from (
+           select 'workflow' as kind, ${workflowColumns} from ${api}.jobforge_workflows
+           where ${isRecent} and $3::text[] is null and ${ofTenantAndSubject}
+           ${last}) w) e
+       ${last}) f)`;
+}
+
+function changesSql(api: string): string {
+  return `${api}.jobforge_list_changes($2::uuid,
+       coalesce($1::timestamptz, clock_timestamp()) - interval '${overlap}')`;
 }
 
 function liveSql(api: string): string {

@@ -33,7 +33,10 @@ export function serve<R extends RouteConfig>(
 }
 
 /** The arguments of a kernel function, taken from a request. */
-export type ArgumentsOf<R extends RouteConfig> = (c: ContextOf<R>, session: ApiSession) => Arguments;
+export type ArgumentsOf<R extends RouteConfig> = (
+  c: ContextOf<R>,
+  session: ApiSession,
+) => Arguments | Promise<Arguments>;
 
 /**
  * Serves a route with a function that returns one JSON value. If it returns null, the response says that `what` is
@@ -47,7 +50,7 @@ export function serveValue<R extends RouteConfig>(
   args: ArgumentsOf<R>,
 ): void {
   serve(api, route, async (c) => {
-    const text = await api.services.as(c, (session) => session.value(name, args(c, session)));
+    const text = await api.services.as(c, async (session) => session.value(name, await args(c, session)));
     return respond(required(text, what));
   });
 }
@@ -61,8 +64,8 @@ export function servePage<R extends RouteConfig>(
 ): void {
   serve(api, route, async (c) => {
     let limit: number | undefined;
-    const rows = await api.services.as(c, (session) => {
-      const given = args(c, session);
+    const rows = await api.services.as(c, async (session) => {
+      const given = await args(c, session);
       limit = (given["p_filters"] as { limit?: number } | undefined)?.limit ?? (given["p_limit"] as number);
       return session.rows(name, given);
     });
@@ -82,7 +85,9 @@ export function serveRow<R extends RouteConfig>(
   args: ArgumentsOf<R>,
 ): void {
   serve(api, route, async (c) => {
-    const { text, count } = await api.services.as(c, (session) => session.rows(name, args(c, session)));
+    const { text, count } = await api.services.as(c, async (session) =>
+      session.rows(name, await args(c, session)),
+    );
     if (count === 0) throw notFound(what);
     return respond(text.trim().slice(1, -1));
   });

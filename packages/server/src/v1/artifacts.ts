@@ -4,7 +4,7 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { type ArtifactStore, artifactRef } from "@jobforge/sdk-ts";
 import type { ApiSession } from "../calls.ts";
 import { RequestError } from "../errors.ts";
-import { type Api, notFound, problem, problems, serve } from "./api.ts";
+import { type Api, body, notFound, problem, problems, respond, responses, serve } from "./api.ts";
 import { Id } from "./schemas/basic.ts";
 import { TenantQuery } from "./schemas/parameters.ts";
 
@@ -16,6 +16,8 @@ const ArtifactParameters = z.object({
   id: Id,
   name: z.string().regex(/^(?!\.+$)[A-Za-z0-9._-]{1,128}$/),
 });
+
+const Stored = z.object({ ref: z.string(), bytes: z.number().int(), sha256: z.string() });
 
 /**
  * A document of a job must not act in the name of the page that links to it: it is downloaded, never shown, and has no
@@ -34,6 +36,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 export function artifactRoutes(api: Api): void {
+  storePayload(api);
   const route = createRoute({
     method: "get",
     path: "/v1/artifacts/{area}/{id}/{name}",
@@ -73,6 +76,44 @@ export function artifactRoutes(api: Api): void {
   });
 }
 
+/** Clients without a store send large payloads here. Their jobs then refer to them. */
+function storePayload(api: Api): void {
+  const route = createRoute({
+    method: "post",
+    path: "/v1/artifacts/payloads",
+    operationId: "storePayload",
+    summary: "Store a large payload",
+    description:
+      "Stores the payload of a job that is enqueued next, with the payload " +
+      '`{"$artifact": ref, "bytes", "sha256"}`, through `POST /v1/bulk/enqueue`. Without such a job it is deleted ' +
+      "after a day.",
+    tags: ["Artifacts"],
+    request: { query: TenantQuery, body: body(z.unknown().openapi({ description: "The payload" })) },
+    responses: {
+      ...responses(Stored, "The payload is stored"),
+      404: problem("The server has no store"),
+    },
+  });
+  serve(api, route, async (c) => {
+    const { tenant_id } = c.req.valid("query");
+    const content = Buffer.from(await c.req.arrayBuffer());
+    // Whether the server has a store concerns only callers that may use it. Without one, the note is rolled back.
+    const { noted, store } = await api.services.as(c, async (session) => ({
+      noted: await session.value("jobforge_note_artifact", {
+        p_tenant_id: session.tenant(tenant_id),
+        p_area: "payloads",
+      }),
+      store: required(api.services.settings.artifacts),
+    }));
+    const { tenant_id: tenantId, id } = JSON.parse(noted ?? "") as { tenant_id: string; id: string };
+    const chunks = (async function* () {
+      yield content;
+    })();
+    const key = `payloads/${tenantId}/${id}/payload.json`;
+    return respond(JSON.stringify(await store.put(key, chunks, { contentType: "application/json" })));
+  });
+}
+
 /** The tenant whose artifact it is. The kernel decides whether the caller may read the job, or the tenant's jobs. */
 async function ownerOf(
   session: ApiSession,
@@ -90,14 +131,17 @@ async function ownerOf(
   return tenantId.toLowerCase();
 }
 
+function required(store: ArtifactStore | undefined): ArtifactStore {
+  if (store !== undefined) return store;
+  throw new RequestError(404, "PGRST116", "This server has no artifact store", {
+    name: "no_artifact_store",
+    hint: "Set JOBFORGE_ARTIFACTS, or pass the option artifacts.",
+  });
+}
+
 async function open(store: ArtifactStore | undefined, ref: string): Promise<Readable> {
-  if (store === undefined)
-    throw new RequestError(404, "PGRST116", "This server has no artifact store", {
-      name: "no_artifact_store",
-      hint: "Set JOBFORGE_ARTIFACTS, or pass the option artifacts.",
-    });
   try {
-    return Readable.from(await store.get(ref), { objectMode: false });
+    return Readable.from(await required(store).get(ref), { objectMode: false });
   } catch (error) {
     if ((error as { code?: unknown }).code === "artifact_unavailable") throw notFound("artifact");
     throw error;

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { createRoute } from "@hono/zod-openapi";
 import type { BulkChange as Change } from "@jobforge/sdk-ts";
+import { elementsOf, JsonText, mayRound, memberOf, withTexts } from "../json-text.ts";
 import { type Api, body, respond, responses, serve, servePage, serveValue } from "./api.ts";
 import { pageOf } from "./schemas/basic.ts";
 import { BulkChange, BulkCount, BulkResult, EnqueuedJobs, JobCount, NewJobs } from "./schemas/bulk.ts";
@@ -31,11 +32,28 @@ function enqueue(api: Api): void {
     const { tenant_id } = c.req.valid("query");
     const traceparent = c.get("traceparent");
     const jobs = c.req.valid("json").jobs.map((job) => ({ ...job, traceparent }));
+    const written = await c.req.text();
     const text = await api.services.as(c, (session) =>
-      session.value("jobforge_enqueue_jobs", { p_tenant_id: session.tenant(tenant_id), p_jobs: jobs }),
+      session.value("jobforge_enqueue_jobs", {
+        p_tenant_id: session.tenant(tenant_id),
+        p_jobs: mayRound(written) ? exactJobs(jobs, written) : jobs,
+      }),
     );
     return respond(`{"items":${text ?? "[]"}}`);
   });
+}
+
+/** The jobs with their payloads as they are written in the body. Few requests need this, and it takes time. */
+function exactJobs(jobs: readonly object[], written: string): JsonText {
+  const texts = elementsOf(memberOf(written, "jobs")?.text ?? "[]");
+  return new JsonText(
+    `[${jobs.map((job, place) => withTexts(job, texts[place] ?? "{}", ["payload"]).text).join()}]`,
+  );
+}
+
+/** The filters of a body, with a payload as it is written. Rounded numbers would select other jobs. */
+function exactFilters(filters: object | undefined, written: string): JsonText | undefined {
+  return filters && withTexts(filters, memberOf(written, "filters")?.text ?? "{}", ["payload"]);
 }
 
 function count(api: Api): void {
@@ -49,10 +67,14 @@ function count(api: Api): void {
     request: { query: TenantQuery, body: body(BulkCount) },
     responses: responses(pageOf(JobCount), "Counts by tenant, type and status, largest first"),
   });
-  servePage(api, route, "jobforge_count_jobs", (c, session) => {
+  servePage(api, route, "jobforge_count_jobs", async (c, session) => {
     const { filters, change } = c.req.valid("json");
     const { tenant_id } = c.req.valid("query");
-    return { p_tenant_id: session.tenant(tenant_id), p_filters: filters, p_change: change };
+    return {
+      p_tenant_id: session.tenant(tenant_id),
+      p_filters: exactFilters(filters, await c.req.text()),
+      p_change: change,
+    };
   });
 }
 
@@ -68,13 +90,13 @@ function change(api: Api, verb: Change, summary: string): void {
     request: { query: TenantQuery, body: body(BulkChange) },
     responses: responses(BulkResult, "How many jobs matched, and how many were changed"),
   });
-  serveValue(api, route, `jobforge_${verb}_jobs`, "tenant", (c, session) => {
+  serveValue(api, route, `jobforge_${verb}_jobs`, "tenant", async (c, session) => {
     const { tenant_id } = c.req.valid("query");
     const { filters, limit, operation, cursor } = c.req.valid("json");
     const tenant = session.tenant(tenant_id);
     return {
       p_tenant_id: tenant,
-      p_filters: filters,
+      p_filters: exactFilters(filters, await c.req.text()),
       p_limit: limit,
       // Changing all tenants' jobs must be asked for, so that no client does it by leaving out the tenant.
       p_operation: operation ?? (tenant === null ? undefined : randomUUID()),

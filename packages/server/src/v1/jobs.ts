@@ -2,8 +2,10 @@
 import { createRoute } from "@hono/zod-openapi";
 import { bounds } from "@jobforge/sdk-ts";
 import type { Rows } from "../answers.ts";
-import type { ApiSession, Arguments } from "../calls.ts";
+import type { ApiSession } from "../calls.ts";
 import { RequestError } from "../errors.ts";
+import { type JsonText, memberOf, withTexts } from "../json-text.ts";
+import { isFromSession } from "../session.ts";
 import {
   type Api,
   body,
@@ -17,49 +19,32 @@ import {
   serveRow,
   serveValue,
 } from "./api.ts";
+import { unmaskedBody } from "./masks.ts";
 import { pageOf } from "./schemas/basic.ts";
 import {
   Attempt,
   AttemptQuery,
-  CanceledJob,
   EnqueuedJob,
   EnqueueHeaders,
   Job,
-  JobChanges,
   JobLog,
   JobPage,
   JobQuery,
   JobResult,
   NewJob,
   Reason,
-  Reschedule,
-  RescheduledJob,
 } from "./schemas/jobs.ts";
 import { IdParameter, operatorSeesAll, TenantQuery } from "./schemas/parameters.ts";
+import { jobOf, ofJob, steeringRoutes } from "./steering.ts";
 
 const tags = ["Jobs"];
 const missing = { 404: problem("The tenant has no such job") };
-const refused = { 409: problem("There is no such job, or its status does not allow the change") };
-
-const ofJob = { params: IdParameter, query: TenantQuery };
-
-interface JobParameters {
-  readonly id: string;
-  readonly tenant_id?: string | undefined;
-}
-
-/** The arguments that name the job of a request. */
-function jobOf({ id, tenant_id }: JobParameters, session: ApiSession): Arguments {
-  return { p_job_id: id, p_tenant_id: session.tenant(tenant_id) };
-}
 
 export function jobRoutes(api: Api): void {
   enqueue(api);
   list(api);
   get(api);
-  update(api);
-  cancel(api);
-  reschedule(api);
+  steeringRoutes(api);
   attempts(api);
   logs(api);
   result(api);
@@ -87,10 +72,17 @@ function enqueue(api: Api): void {
         name: "invalid_argument",
         field: "idempotency_key",
       });
-    const named = Object.entries({ ...job, payload }).map(([name, value]) => [`p_${name}`, value]);
+    // p_notify says whether the call wakes workers.
+    const { notify: notify_to, ...rest } = job;
+    const named = Object.entries({ ...rest, notify_to, payload }).map(([name, value]) => [
+      `p_${name}`,
+      value,
+    ]);
+    const written = memberOf(await unmaskedBody(c), "payload");
     const text = await api.services.as(c, (session) =>
       session.value("jobforge_enqueue_job", {
         ...Object.fromEntries(named),
+        ...(written === undefined ? {} : { p_payload: written }),
         p_tenant_id: session.tenant(tenant_id),
         p_idempotency_key: idempotency_key ?? key,
         p_traceparent: c.get("traceparent"),
@@ -118,21 +110,26 @@ at about 10,000 jobs, and \`searched_after\` then says how far.`,
   });
   serve(api, route, async (c) => {
     const { tenant_id, fields, payload, ...given } = c.req.valid("query");
-    const filters = payload === undefined ? given : { ...given, payload: parsedPayload(payload) };
-    if (fields === "summary" || (fields === undefined && given.order !== undefined)) {
+    const filters = payload === undefined ? given : withPayload(given, payload);
+    const asksForSummary = fields === "summary" || (fields === undefined && given.order !== undefined);
+    // A session shows no payload without its masks, so its lists have none.
+    if (asksForSummary || isFromSession(c.req.raw.headers)) {
       const page = await api.services.as(c, (session) =>
         session.value("jobforge_browse_jobs", { p_tenant_id: session.tenant(tenant_id), p_filters: filters }),
       );
       return respond(required(page, "tenant"));
     }
     const rows = await api.services.as(c, (session) => newestJobs(session, tenant_id, filters));
-    return respondPage(rows, filters.limit);
+    return respondPage(rows, given.limit);
   });
 }
 
-function parsedPayload(text: string): unknown {
+/** The filters with the payload as it is written: rounded numbers would select other jobs. */
+function withPayload(filters: object, payload: string): JsonText {
   try {
-    return JSON.parse(text);
+    return withTexts({ ...filters, payload: JSON.parse(payload) as unknown }, `{"payload":${payload}}`, [
+      "payload",
+    ]);
   } catch {
     throw new RequestError(400, "JF002", "payload must be JSON", {
       name: "invalid_argument",
@@ -148,7 +145,7 @@ function parsedPayload(text: string): unknown {
 export function newestJobs(
   session: ApiSession,
   tenant: string | undefined,
-  filters: Readonly<Record<string, unknown>>,
+  filters: Readonly<Record<string, unknown>> | JsonText,
 ): Promise<Rows> {
   const tenantId = session.tenant(tenant);
   return tenantId === null && session.caller.role === "jobforge_operator"
@@ -166,62 +163,10 @@ function get(api: Api): void {
     request: ofJob,
     responses: responses(Job, "The job", missing),
   });
-  serveRow(api, route, "jobforge_get_job", "job", (c, session) =>
-    jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
-  );
-}
-
-function update(api: Api): void {
-  const route = createRoute({
-    method: "patch",
-    path: "/v1/jobs/{id}",
-    operationId: "updateJob",
-    summary: "Change a queued job",
-    tags,
-    request: { ...ofJob, body: body(JobChanges) },
-    responses: responses(Job, "The job after the change", refused),
-  });
-  serveValue(api, route, "jobforge_update_job", "job", (c, session) => ({
+  serveRow(api, route, "jobforge_get_job", "job", (c, session) => ({
     ...jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
-    p_changes: c.req.valid("json"),
+    p_masked: isFromSession(c.req.raw.headers),
   }));
-}
-
-function cancel(api: Api): void {
-  const route = createRoute({
-    method: "post",
-    path: "/v1/jobs/{id}/cancel",
-    operationId: "cancelJob",
-    summary: "Cancel a job",
-    description:
-      "A queued job is canceled at once. A running job is canceled when its run ends; its handler is notified.",
-    tags,
-    request: ofJob,
-    responses: responses(CanceledJob, "The job is canceled, or will be when its run ends", refused),
-  });
-  serveValue(api, route, "jobforge_cancel_job", "job", (c, session) =>
-    jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
-  );
-}
-
-function reschedule(api: Api): void {
-  const route = createRoute({
-    method: "post",
-    path: "/v1/jobs/{id}/reschedule",
-    operationId: "rescheduleJob",
-    summary: "Run a queued, failed or dead job at another time",
-    tags,
-    request: { ...ofJob, body: body(Reschedule) },
-    responses: responses(RescheduledJob, "The job is queued", refused),
-  });
-  serveValue(api, route, "jobforge_reschedule_job", "job", (c, session) => {
-    const { run_at, max_attempts } = c.req.valid("json");
-    return {
-      ...jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
-      p_run_at: run_at,
-      p_max_attempts: max_attempts,
-    };
-  });
 }
 
 function attempts(api: Api): void {
@@ -280,9 +225,10 @@ function result(api: Api): void {
     request: ofJob,
     responses: responses(JobResult, "The job's status, and its result or error once it is finished", missing),
   });
-  serveValue(api, route, "jobforge_get_result", "job", (c, session) =>
-    jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
-  );
+  serveValue(api, route, "jobforge_get_result", "job", (c, session) => ({
+    ...jobOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+    p_masked: isFromSession(c.req.raw.headers),
+  }));
 }
 
 function explain(api: Api): void {

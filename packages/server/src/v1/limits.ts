@@ -2,7 +2,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { type Api, body, responses, servePage, serveValue } from "./api.ts";
 import { pageOf } from "./schemas/basic.ts";
-import { ChangedLimit, Limit, LimitQuery, NewLimit, RemovedLimit } from "./schemas/limits.ts";
+import { ChangedLimit, LimitQuery, ListedLimit, NewLimit, RemovedLimit } from "./schemas/limits.ts";
 
 const path = "/v1/limits";
 const tags = ["Limits"];
@@ -14,7 +14,7 @@ export function limitRoutes(api: Api): void {
     operationId: "listLimits",
     summary: "List the limits",
     tags,
-    responses: responses(pageOf(Limit), "All limits"),
+    responses: responses(pageOf(ListedLimit), "All limits, with their use now"),
   });
   servePage(api, list, "jobforge_list_limits");
   const set = createRoute({

@@ -3,7 +3,7 @@ import { createRoute } from "@hono/zod-openapi";
 import { type Api, responses, servePage } from "./api.ts";
 import { pageOf } from "./schemas/basic.ts";
 import { LiveCount, LiveQuery } from "./schemas/live.ts";
-import { operatorAndReaderSeeAll } from "./schemas/parameters.ts";
+import { dimensionsOf, operatorAndReaderSeeAll } from "./schemas/parameters.ts";
 
 export function liveRoutes(api: Api): void {
   const route = createRoute({
@@ -19,6 +19,6 @@ ${operatorAndReaderSeeAll}`,
   });
   servePage(api, route, "jobforge_count_live", (c, session) => {
     const { tenant_id, by } = c.req.valid("query");
-    return { p_tenant_id: session.tenant(tenant_id), p_by: by };
+    return { p_tenant_id: session.tenant(tenant_id), p_by: dimensionsOf(by) };
   });
 }

@@ -7,6 +7,7 @@ import { isKnown } from "../etag.ts";
 import type { Environment, Services } from "../services.ts";
 import type { Api } from "./api.ts";
 import { artifactRoutes } from "./artifacts.ts";
+import { attentionRoutes } from "./attention.ts";
 import { auditRoutes } from "./audit.ts";
 import { bulkRoutes } from "./bulk.ts";
 import { deadRoutes } from "./dead.ts";
@@ -26,6 +27,7 @@ import { typeRoutes } from "./types.ts";
 import { uiPath, uiRoutes } from "./ui.ts";
 import { usageRoutes } from "./usage.ts";
 import { waitingRoutes } from "./waiting.ts";
+import { webhookRoutes } from "./webhooks.ts";
 import { workerRoutes } from "./workers.ts";
 import { workflowRoutes } from "./workflows.ts";
 
@@ -37,6 +39,7 @@ const resources = [
   artifactRoutes,
   scheduleRoutes,
   workflowRoutes,
+  webhookRoutes,
   typeRoutes,
   policyRoutes,
   gateRoutes,
@@ -44,6 +47,7 @@ const resources = [
   tenantRoutes,
   workerRoutes,
   auditRoutes,
+  attentionRoutes,
   statsRoutes,
   seriesRoutes,
   waitingRoutes,

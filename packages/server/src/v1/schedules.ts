@@ -1,13 +1,28 @@
 /** /v1/schedules: recurring work. */
 import { createRoute, type RouteConfig } from "@hono/zod-openapi";
 import type { ApiSession, Arguments } from "../calls.ts";
-import { type Api, body, problem, responses, servePage, serveRow, serveValue } from "./api.ts";
+import { withTexts } from "../json-text.ts";
+import {
+  type Api,
+  body,
+  problem,
+  required,
+  respond,
+  responses,
+  serve,
+  servePage,
+  serveRow,
+  serveValue,
+} from "./api.ts";
 import { pageOf } from "./schemas/basic.ts";
 import { Job } from "./schemas/jobs.ts";
 import { operatorSeesAll, TenantQuery } from "./schemas/parameters.ts";
 import {
+  CronPreview,
   DeletedSchedule,
   EnsuredSchedule,
+  NextRuns,
+  NextRunsQuery,
   Schedule,
   ScheduleOptions,
   ScheduleParameters,
@@ -48,6 +63,8 @@ export function scheduleRoutes(api: Api): void {
   ] as const)
     change(api, { method: "post", path: `${path}/${verb}`, operationId: `${verb}Schedule`, summary }, verb);
   runs(api);
+  next(api);
+  preview(api);
 }
 
 function list(api: Api): void {
@@ -98,10 +115,16 @@ function put(api: Api): void {
     request: { ...ofSchedule, body: body(ScheduleOptions) },
     responses: responses(EnsuredSchedule, "The schedule, and whether it was created, existed or was updated"),
   });
-  serveValue(api, route, "jobforge_ensure_schedule", "schedule", (c, session) => ({
-    ...scheduleOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
-    p_options: c.req.valid("json"),
-  }));
+  serve(api, route, async (c) => {
+    const options = withTexts(c.req.valid("json"), await c.req.text(), ["payload", "merge_payload"]);
+    const text = await api.services.as(c, (session) =>
+      session.value("jobforge_ensure_schedule", {
+        ...scheduleOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+        p_options: options,
+      }),
+    );
+    return respond(required(text, "schedule"));
+  });
 }
 
 function patch(api: Api): void {
@@ -115,10 +138,16 @@ function patch(api: Api): void {
     request: { ...ofSchedule, body: body(ScheduleOptions) },
     responses: responses(Schedule, "The schedule after the change", missing),
   });
-  serveValue(api, route, "jobforge_update_schedule", "schedule", (c, session) => ({
-    ...scheduleOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
-    p_changes: c.req.valid("json"),
-  }));
+  serve(api, route, async (c) => {
+    const options = withTexts(c.req.valid("json"), await c.req.text(), ["payload", "merge_payload"]);
+    const text = await api.services.as(c, (session) =>
+      session.value("jobforge_update_schedule", {
+        ...scheduleOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+        p_changes: options,
+      }),
+    );
+    return respond(required(text, "schedule"));
+  });
 }
 
 type Declaration = Pick<RouteConfig, "method" | "operationId" | "summary"> & { readonly path: string };
@@ -149,5 +178,53 @@ function runs(api: Api): void {
   servePage(api, route, "jobforge_list_schedule_runs", (c, session) => {
     const { tenant_id, ...filters } = c.req.valid("query");
     return { ...scheduleOf({ ...c.req.valid("param"), tenant_id }, session), p_filters: filters };
+  });
+}
+
+function next(api: Api): void {
+  const route = createRoute({
+    method: "get",
+    path: `${path}/next`,
+    operationId: "listNextRuns",
+    summary: "Show when a schedule runs next",
+    description:
+      "None if it is disabled, and one if it is dynamic. With a jitter, the times after the first are examples.",
+    tags,
+    request: { params: ScheduleParameters, query: NextRunsQuery },
+    responses: responses(NextRuns, "The next times", missing),
+  });
+  serve(api, route, async (c) => {
+    const { tenant_id, count } = c.req.valid("query");
+    const { text } = await api.services.as(c, (session) =>
+      session.rows("jobforge_next_runs", {
+        ...scheduleOf({ ...c.req.valid("param"), tenant_id }, session),
+        p_count: count,
+      }),
+    );
+    return respond(`{"items":${text}}`);
+  });
+}
+
+function preview(api: Api): void {
+  const route = createRoute({
+    method: "post",
+    path: "/v1/cron/preview",
+    operationId: "previewCron",
+    summary: "Show when a cron expression runs next, before a schedule has it",
+    tags,
+    request: { body: body(CronPreview) },
+    responses: responses(NextRuns, "The next times"),
+  });
+  serve(api, route, async (c) => {
+    const { expression, timezone, after, count } = c.req.valid("json");
+    const { text } = await api.services.as(c, (session) =>
+      session.rows("jobforge_cron_runs", {
+        p_expression: expression,
+        p_timezone: timezone,
+        p_after: after,
+        p_count: count,
+      }),
+    );
+    return respond(`{"items":${text}}`);
   });
 }

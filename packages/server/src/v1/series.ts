@@ -2,7 +2,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { type Api, responses, servePage } from "./api.ts";
 import { pageOf } from "./schemas/basic.ts";
-import { SeriesQuery, Step } from "./schemas/series.ts";
+import { SeriesQuery, SeriesStep } from "./schemas/series.ts";
 
 export function seriesRoutes(api: Api): void {
   const route = createRoute({
@@ -13,7 +13,7 @@ export function seriesRoutes(api: Api): void {
     description: "From samples of each minute, kept for seven days. Steps without samples are left out.",
     tags: ["Numbers"],
     request: { query: SeriesQuery },
-    responses: responses(pageOf(Step), "Up to 1,500 steps for each type, in order of time"),
+    responses: responses(pageOf(SeriesStep), "Up to 1,500 steps for each type, in order of time"),
   });
   servePage(api, route, "jobforge_series", (c) => {
     const { from, to, step, type } = c.req.valid("query");

@@ -3,14 +3,15 @@ import { createRoute, z } from "@hono/zod-openapi";
 import { presentedToken } from "../auth.ts";
 import { digestOf, identityOf } from "../identity.ts";
 import { EventStream, eventHeaders } from "../stream/event-stream.ts";
-import { messagesOf, timeOf } from "../stream/group.ts";
+import { messagesOf, newsOf, timeOf } from "../stream/group.ts";
 import { readSnapshot, type Snapshot } from "../stream/snapshot.ts";
 import { type Api, problems, serve } from "./api.ts";
 import { StreamHeaders, StreamQuery } from "./schemas/stream.ts";
 
 const description = `\`changed\`: how many jobs that match the filter are due (\`queued\`), \`scheduled\` for later and running now, and
 how many finished since the last event. Large counts are estimates; then \`exact\` is false. Readers receive counts only. Sent at most four times a second, and only when something changed. \`finished\`: a job that
-finished, without payload and result. \`end\`: the token is no longer valid. The id of an event is a cursor. A client that
+finished, without payload and result. \`workflow\`: a workflow that ended, without input and output; not with a filter by type. \`changes\`, with \`changes=true\`: \`kinds\` of things that were changed, such as
+gate, limit, type, schedule, tenant or worker, so that a page that shows them can be read again. \`end\`: the token is no longer valid. The id of an event is a cursor. A client that
 was disconnected sends it as Last-Event-ID and receives the jobs that finished in the meantime. The last two seconds
 before the cursor are sent again, so clients should ignore a job that they already know.`;
 
@@ -57,7 +58,7 @@ export function streamRoutes(api: Api): void {
       const first = await readFirst();
       membership.begin(first);
       return stream.respond(
-        messagesOf(first, first.finished),
+        messagesOf(first, first.finished, newsOf(first.changes)),
         [services.closing, c.req.raw.signal],
         membership.leave,
       );

@@ -25,8 +25,8 @@ export function tenantRoutes(api: Api): void {
     responses: responses(pageOf(ListedTenant), "A page of tenants"),
   });
   servePage(api, list, "jobforge_list_tenants", (c) => {
-    const { limit, cursor } = c.req.valid("query");
-    return { p_limit: limit, p_after: cursor };
+    const { limit, cursor, search, figures } = c.req.valid("query");
+    return { p_limit: limit, p_after: cursor, p_search: search, p_figures: figures === "true" };
   });
   const show = createRoute({
     method: "get",

@@ -2,7 +2,7 @@
 import { createRoute } from "@hono/zod-openapi";
 import { type Api, responses, servePage } from "./api.ts";
 import { pageOf } from "./schemas/basic.ts";
-import { operatorAndReaderSeeAll } from "./schemas/parameters.ts";
+import { dimensionsOf, operatorAndReaderSeeAll } from "./schemas/parameters.ts";
 import { Usage, UsageQuery } from "./schemas/usage.ts";
 
 export function usageRoutes(api: Api): void {
@@ -23,7 +23,7 @@ export function usageRoutes(api: Api): void {
       p_from: from,
       p_to: to,
       p_bucket: bucket,
-      p_by: by,
+      p_by: dimensionsOf(by),
       p_types: type,
       p_timezone: timezone,
     };

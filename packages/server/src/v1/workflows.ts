@@ -1,10 +1,25 @@
 /** /v1/workflows: start, show and steer workflows. */
 import { createRoute } from "@hono/zod-openapi";
 import type { ApiSession, Arguments } from "../calls.ts";
-import { type Api, body, json, problem, respond, responses, serve, servePage, serveValue } from "./api.ts";
+import { memberOf, withTexts } from "../json-text.ts";
+import {
+  type Api,
+  body,
+  json,
+  problem,
+  required,
+  respond,
+  responses,
+  serve,
+  servePage,
+  serveValue,
+} from "./api.ts";
 import { pageOf } from "./schemas/basic.ts";
+import { Reason } from "./schemas/jobs.ts";
 import { IdParameter, TenantQuery } from "./schemas/parameters.ts";
 import {
+  AddedSteps,
+  AddSteps,
   CanceledWorkflow,
   CancelWorkflow,
   NewSignal,
@@ -19,6 +34,9 @@ import {
   Step,
   StepQuery,
   Workflow,
+  WorkflowBulk,
+  WorkflowBulkResult,
+  WorkflowChanges,
   WorkflowDetails,
   WorkflowQuery,
 } from "./schemas/workflows.ts";
@@ -44,11 +62,17 @@ export function workflowRoutes(api: Api): void {
   start(api);
   list(api);
   get(api);
+  explain(api);
   steps(api);
   signal(api);
   resolve(api);
+  // Before those of one workflow, whose id could be any word.
+  changeMany(api, "cancel", "Cancel the running workflows that match a filter, the newest first");
+  changeMany(api, "retry", "Retry the failed workflows that match a filter, the newest first");
   retry(api);
   cancel(api);
+  update(api);
+  addSteps(api);
 }
 
 function start(api: Api): void {
@@ -69,13 +93,14 @@ function start(api: Api): void {
     const { tenant_id } = c.req.valid("query");
     const { name, steps, input = {}, ...options } = c.req.valid("json");
     const traceparent = c.get("traceparent");
+    const written = await c.req.text();
     const text = await api.services.as(c, (session) =>
       session.value("jobforge_start_workflow", {
         p_tenant_id: session.tenant(tenant_id),
         p_name: name,
-        p_steps: steps,
-        p_input: input,
-        p_options: traceparent === undefined ? options : { ...options, traceparent },
+        p_steps: memberOf(written, "steps") ?? steps,
+        p_input: memberOf(written, "input") ?? input,
+        p_options: withTexts({ ...options, traceparent }, written, ["output"]),
       }),
     );
     const { id, outcome } = JSON.parse(text ?? "{}") as { id: string; outcome: string };
@@ -114,6 +139,27 @@ function get(api: Api): void {
   serveValue(api, route, "jobforge_get_workflow", "workflow", (c, session) =>
     workflowOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
   );
+}
+
+function explain(api: Api): void {
+  const route = createRoute({
+    method: "get",
+    path: "/v1/workflows/{id}/explain",
+    operationId: "explainWorkflow",
+    summary: "Explain what a workflow waits for, or how it ended",
+    tags,
+    request: ofWorkflow,
+    responses: responses(pageOf(Reason), "The reasons, most important first", missing),
+  });
+  serve(api, route, async (c) => {
+    const text = await api.services.as(c, (session) =>
+      session.value(
+        "jobforge_explain_workflow",
+        workflowOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+      ),
+    );
+    return respond(`{"items":${required(text, "workflow")},"cursor":null}`);
+  });
 }
 
 function steps(api: Api): void {
@@ -163,11 +209,69 @@ function retry(api: Api): void {
     responses: responses(RetriedWorkflow, "What runs again", notRetryable),
   });
   serveValue(api, route, "jobforge_retry_workflow", "workflow", (c, session) => {
-    const { steps, downstream } = c.req.valid("json");
+    const { steps, downstream, reset } = c.req.valid("json");
     return {
       ...workflowOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
       p_steps: steps,
       p_downstream: downstream,
+      p_reset: reset,
+    };
+  });
+}
+
+function update(api: Api): void {
+  const route = createRoute({
+    method: "patch",
+    path: "/v1/workflows/{id}",
+    operationId: "updateWorkflow",
+    summary: "Change the deadline, the priority or the tags of a workflow that runs",
+    description: "Priority and tags are those of the steps that have none of their own and do not run yet.",
+    tags,
+    request: { ...ofWorkflow, body: body(WorkflowChanges) },
+    responses: responses(Workflow, "The workflow", ended),
+  });
+  serveValue(api, route, "jobforge_update_workflow", "workflow", (c, session) => ({
+    ...workflowOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+    p_changes: c.req.valid("json"),
+  }));
+}
+
+function addSteps(api: Api): void {
+  const route = createRoute({
+    method: "post",
+    path: "/v1/workflows/{id}/steps",
+    operationId: "addSteps",
+    summary: "Add steps to a workflow that runs",
+    description:
+      "A step that exists with the same definition is not added again, so a request may be repeated.",
+    tags,
+    request: { ...ofWorkflow, body: body(AddSteps) },
+    responses: responses(AddedSteps, "How many were added", {
+      409: problem("There is no such workflow, it has ended, or a step exists with another definition"),
+    }),
+  });
+  serveValue(api, route, "jobforge_add_steps", "workflow", (c, session) => ({
+    ...workflowOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
+    p_steps: c.req.valid("json").steps,
+  }));
+}
+
+function changeMany(api: Api, verb: "cancel" | "retry", summary: string): void {
+  const route = createRoute({
+    method: "post",
+    path: `/v1/workflows/bulk/${verb}`,
+    operationId: `${verb}Workflows`,
+    summary,
+    tags,
+    request: { query: TenantQuery, body: body(WorkflowBulk) },
+    responses: responses(WorkflowBulkResult, "How many workflows matched, and how many were changed"),
+  });
+  serveValue(api, route, `jobforge_${verb}_workflows`, "tenant", (c, session) => {
+    const { filters, limit } = c.req.valid("json");
+    return {
+      p_tenant_id: session.tenant(c.req.valid("query").tenant_id),
+      p_filters: filters,
+      p_limit: limit,
     };
   });
 }
@@ -182,13 +286,13 @@ function resolve(api: Api): void {
     request: { ...ofWorkflow, body: body(ResolveStep) },
     responses: responses(ResolvedStep, "The step has ended so", notRetryable),
   });
-  serveValue(api, route, "jobforge_resolve_step", "workflow", (c, session) => {
+  serveValue(api, route, "jobforge_resolve_step", "workflow", async (c, session) => {
     const { step, status, result } = c.req.valid("json");
     return {
       ...workflowOf({ ...c.req.valid("param"), ...c.req.valid("query") }, session),
       p_step: step,
       p_status: status,
-      p_result: result,
+      p_result: memberOf(await c.req.text(), "result") ?? result,
     };
   });
 }
@@ -204,14 +308,14 @@ function signal(api: Api): void {
     request: { params: SignalParameters, query: TenantQuery, body: body(NewSignal) },
     responses: responses(SentSignal, "Whether it was sent, or was sent before with this key", ended),
   });
-  serveValue(api, route, "jobforge_send_signal", "workflow", (c, session) => {
+  serveValue(api, route, "jobforge_send_signal", "workflow", async (c, session) => {
     const { id, name } = c.req.valid("param");
     const { payload, key } = c.req.valid("json");
     return {
       p_tenant_id: session.tenant(c.req.valid("query").tenant_id),
       p_target_id: id,
       p_name: name,
-      p_payload: payload,
+      p_payload: memberOf(await c.req.text(), "payload") ?? payload,
       p_key: key,
     };
   });

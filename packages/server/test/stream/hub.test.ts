@@ -18,6 +18,7 @@ const nothing: Snapshot = {
   exact: true,
   finished: [],
   more: false,
+  changes: null,
 };
 
 test("a caller with many streams does not delay the stream of another", async () => {

@@ -3,11 +3,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ArtifactStore, fileStore } from "@jobforge/connectors";
-import { ArtifactNotFoundError, ArtifactStoreRequiredError, JobForge } from "@jobforge/sdk-ts";
+import { ArtifactNotFoundError, ArtifactStoreRequiredError, defineJob, JobForge } from "@jobforge/sdk-ts";
 import type { TestDatabase } from "@jobforge/testing";
+import { createWorker } from "@jobforge/worker-ts";
 import { expect, onTestFinished } from "vitest";
 import { appToken, type Running, sign, startServer, T, test, U } from "../support/server.ts";
 
+const quiet = (): void => undefined;
+const silent = { debug: quiet, info: quiet, warn: quiet, error: quiet };
 const page = "<script>alert(1)</script>";
 
 async function temporaryStore(): Promise<ArtifactStore> {
@@ -114,4 +117,46 @@ test("the SDK reads it from its store or through the server, under its tenant on
   onTestFinished(() => foreign.close());
   await expect(foreign.artifacts.text(ref, { tenantId: T })).rejects.toMatchObject({ kind: "forbidden" });
   await expect(bare.artifacts.text(ref, { tenantId: T })).rejects.toThrow(ArtifactStoreRequiredError);
+});
+
+test("a client over HTTP without a store offloads through the server", async ({ db }) => {
+  const { http, store } = await withStore(db);
+  const echo = defineJob({ type: "echo" });
+  const text = "ä".repeat(700_000);
+  await using remote = new JobForge({ url: http.url, token: await appToken(T) });
+  const job = await remote.enqueue(echo, { text }, { tenantId: T, offload: true });
+  await using local = new JobForge({ database: db.url, artifacts: store });
+  const handlers = [echo.handle(async (input) => input)];
+  await createWorker(local, { handlers, offload: true, sync: false, logger: silent }).tick();
+  expect(await job.result()).toEqual({ text });
+  expect((await job.get())?.payload).toEqual({ text });
+  await using foreign = new JobForge({ url: http.url, token: await appToken(U) });
+  await expect(foreign.enqueue(echo, { text }, { tenantId: T, offload: true })).rejects.toMatchObject({
+    kind: "forbidden",
+  });
+});
+
+test("a stored payload must be JSON, and a server without a store says so", async ({ db, http: bare }) => {
+  const { http } = await withStore(db);
+  const post = async (server: Running, body: string, type = "application/json"): Promise<number> => {
+    const headers = { "content-type": type };
+    const token = await appToken(T);
+    return (await server.request("/v1/artifacts/payloads", { method: "POST", token, headers, body })).status;
+  };
+  expect(await post(http, '{"a": 1}')).toBe(200);
+  expect(await post(http, "{")).toBe(400);
+  expect(await post(http, "a=1", "text/plain")).toBe(415);
+  expect(await post(bare, "{}")).toBe(404);
+});
+
+test("of an offloaded payload is served to those who may read the job, at once", async ({ db }) => {
+  const { http, store } = await withStore(db);
+  await using forge = new JobForge({ database: db.url, artifacts: store });
+  const text = "x".repeat(600_000);
+  const job = await forge.enqueue(defineJob({ type: "echo" }), { text }, { tenantId: T, offload: true });
+  const payload = (await forge.get(job.id, { tenantId: T }))?.payload as { $artifact: string };
+  const path = `/v1/artifacts/${payload.$artifact.replace("artifact:", "").replace(`${T}/`, "")}`;
+  expect(await (await http.request(path, { token: await appToken(T) })).json()).toEqual({ text });
+  expect((await http.request(path, { token: await appToken(U) })).status).toBe(404);
+  expect((await http.request(path, {})).status).toBe(401);
 });

@@ -1,6 +1,7 @@
 /** /v1/bulk. */
 import { expect } from "vitest";
-import { test } from "../support/client.ts";
+import { clientOf, test } from "../support/client.ts";
+import { sign, T } from "../support/server.ts";
 
 test("bulk changes return how many jobs matched and how many changed", async ({ app, db }) => {
   await app("/v1/bulk/enqueue", {
@@ -50,4 +51,60 @@ test("an operation by ids goes on with its cursor, and says its entry in the aud
   ).toMatchObject({
     changed: 3,
   });
+});
+
+test("an operation changes exactly what was counted, has one entry with the person, and can be stopped", {
+  timeout: 120_000,
+}, async ({ app, db, http }) => {
+  const person = clientOf(http, await sign({ role: "jobforge_operator", email: "ada@example.com" }));
+  const enqueue = (count: number): Promise<unknown> =>
+    db.query(
+      `select jobforge_enqueue_jobs($1, (
+         select jsonb_agg('{"type": "flood"}'::jsonb) from generate_series(1, $2::int)))`,
+      [T, count],
+    );
+  await enqueue(25_000);
+  await app("/v1/jobs", { body: { type: "other" } });
+  const counted = await person("/v1/bulk/count", { body: { filters: { type: "flood" }, change: "cancel" } });
+  expect(counted.body).toMatchObject({
+    items: [{ tenant_id: T, type: "flood", status: "queued", jobs: 25_000, exact: true }],
+  });
+  const [{ counted_at }] = (counted.body as { items: [{ counted_at: string }] }).items;
+  const filters = { type: "flood", created_before: counted_at };
+  const operation = "aaaaaaaa-0000-4000-8000-000000000002";
+  const step = (cursor?: string) =>
+    person("/v1/bulk/cancel", { body: { filters, operation, limit: 10_000, cursor } });
+  await enqueue(3);
+  const first = (await step()).body as { cursor: string; audit_id: number };
+  expect(first).toMatchObject({ changed: 10_000, total: { changed: 10_000 } });
+  // Stopped here, the others stay as they are.
+  const left = await person("/v1/bulk/count", { body: { filters, change: "cancel" } });
+  expect(left.body).toMatchObject({ items: [{ jobs: 15_000 }] });
+  await enqueue(3);
+  const second = (await step(first.cursor)).body as { cursor: string };
+  const last = await step(second.cursor);
+  expect(last.body).toMatchObject({
+    changed: 5000,
+    cursor: null,
+    audit_id: first.audit_id,
+    total: { matched: 25_000, changed: 25_000 },
+  });
+  const rest = await person("/v1/bulk/count", { body: { filters: { status: "queued" } } });
+  expect(rest.body).toMatchObject({
+    items: [
+      { type: "flood", jobs: 6 },
+      { type: "other", jobs: 1 },
+    ],
+  });
+  const entries = (await person("/v1/audit?action=JOBS_CANCELED")).body;
+  expect(entries).toMatchObject({
+    items: [
+      {
+        id: first.audit_id,
+        actor: "ada@example.com (jobforge_operator)",
+        meta: { filters, matched: 25_000, changed: 25_000 },
+      },
+    ],
+  });
+  expect(entries["items"]).toHaveLength(1);
 });

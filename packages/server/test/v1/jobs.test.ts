@@ -1,7 +1,7 @@
 /** /v1/jobs. */
 import { describe, expect } from "vitest";
 import { test } from "../support/client.ts";
-import { T, U } from "../support/server.ts";
+import { appToken, T, U } from "../support/server.ts";
 
 describe("jobs", () => {
   test("are enqueued, shown, changed, rescheduled and canceled", async ({ app }) => {
@@ -192,4 +192,97 @@ test("a list of summaries has no payloads, more filters, orders and its own curs
   expect(await idsOf(`fields=summary&ids=${ids[0]}&ids=${ids[2]}`)).toEqual([ids[2], ids[0]]);
   for (const query of ["payload={", "order=random", "fields=summary&cursor=x", "phase=due"])
     expect((await app(`/v1/jobs?${query}`)).status).toBe(400);
+});
+
+test("a job is copied, and runs again with another payload", async ({ app, db }) => {
+  const made = await app("/v1/jobs", {
+    body: { type: "a", payload: { to: "ada" }, subject: "s", idempotency_key: "k", max_attempts: 1 },
+  });
+  const path = `/v1/jobs/${made.body["id"]}`;
+  await db.query("select jobforge_complete_job(id, 'w', 'failed') from jobforge_claim_jobs('w', 1)");
+  const again = await app(`${path}/reschedule`, { body: { payload: { to: "grace" } } });
+  expect(again).toMatchObject({ status: 200, body: { status: "queued" } });
+  expect((await app(path)).body).toMatchObject({ payload: { to: "grace" } });
+  const copy = await app(`${path}/copy`, { body: { priority: 3 } });
+  expect(copy).toMatchObject({
+    status: 201,
+    body: { type: "a", payload: { to: "grace" }, subject: "s", priority: 3, idempotency_key: null },
+  });
+  expect(copy.headers.get("location")).toBe(`/v1/jobs/${copy.body["id"]}`);
+  expect(await app(`${path}/copy`, { body: { type: "b" } })).toMatchObject({ status: 400 });
+  expect(await app(`/v1/jobs/${T}/copy`, { body: {} })).toMatchObject({ status: 404 });
+  expect(await app(`${path}/copy?tenant_id=${U}`, { body: {} })).toMatchObject({ status: 403 });
+});
+
+test("numbers keep all their digits when a job or a schedule is written", async ({ http }) => {
+  const token = await appToken(T);
+  const exact = `{"id": 9007199254740993, "rate": 0.12345678901234567890}`;
+  const send = async (method: string, path: string, body: string): Promise<Response> => {
+    const response = await http.request(path, { method, token, body });
+    expect(response.ok).toBe(true);
+    return response;
+  };
+  const created = await send(
+    "POST",
+    "/v1/jobs",
+    `{"run_at": "2999-01-01T00:00:00Z", "payload": ${exact}, "type": "a"}`,
+  );
+  const text = await created.text();
+  expect(text).toContain("9007199254740993");
+  const { id } = JSON.parse(text) as { id: string };
+  const read = async (path: string): Promise<string> => (await http.request(path, { token })).text();
+  expect(await read(`/v1/jobs/${id}`)).toContain("0.12345678901234567890");
+  const changed = await send(
+    "PATCH",
+    `/v1/jobs/${id}`,
+    `{"payload": {"id": 9007199254740995}, "priority": 3}`,
+  );
+  expect(await changed.text()).toContain("9007199254740995");
+  const copied = await send("POST", `/v1/jobs/${id}/copy`, `{"payload": {"id": 9007199254740991000000003}}`);
+  expect(await copied.text()).toContain("9007199254740991000000003");
+  await send("POST", `/v1/jobs/${id}/reschedule`, `{"payload": ${exact}, "run_at": "2999-01-01T00:00:00Z"}`);
+  expect(await read(`/v1/jobs/${id}`)).toContain("9007199254740993");
+  const many = await send(
+    "POST",
+    "/v1/bulk/enqueue",
+    `{"jobs": [{"type": "b"}, {"type": "b", "payload": ${exact}}]}`,
+  );
+  const [, second] = (JSON.parse(await many.text()) as { items: { id: string }[] }).items;
+  expect(await read(`/v1/jobs/${second?.id}`)).toContain("0.12345678901234567890");
+  const step = `{"name": "s", "type": "c", "payload": {"id": 9007199254740997}}`;
+  const started = await send("POST", "/v1/workflows", `{"name": "w", "steps": [${step}], "input": ${exact}}`);
+  const workflow = JSON.parse(await started.text()) as { id: string; steps: Record<string, string> };
+  expect(await read(`/v1/workflows/${workflow.id}`)).toContain("9007199254740993");
+  expect(await read("/v1/jobs?type=c")).toContain("9007199254740997");
+  await send("PUT", "/v1/schedules/a/k", `{"every": "1h", "payload": ${exact}}`);
+  expect(await read("/v1/schedules/a/k")).toContain("9007199254740993");
+  await send("PATCH", "/v1/schedules/a/k", `{"payload": {"id": 9007199254740997}}`);
+  expect(await read("/v1/schedules/a/k")).toContain("9007199254740997");
+});
+
+test("a payload with many digits selects the jobs that have it, and no others", async ({ http }) => {
+  const token = await appToken(T);
+  const [odd, even] = ["9007199254740993", "9007199254740992"];
+  const ids: string[] = [];
+  for (const account of [odd, even]) {
+    const body = `{"type": "a", "payload": {"account": ${account}}}`;
+    const made = await http.request("/v1/jobs", { token, body });
+    ids.push(((await made.json()) as { id: string }).id);
+  }
+  const filter = `{"account": ${odd}}`;
+  const query = `fields=summary&payload=${encodeURIComponent(filter)}`;
+  const listed = await (await http.request(`/v1/jobs?${query}`, { token })).json();
+  expect(listed).toMatchObject({ items: [{ id: ids[0] }] });
+  const counted = await http.request("/v1/bulk/count", {
+    token,
+    body: `{"filters": {"payload": ${filter}}}`,
+  });
+  expect(await counted.json()).toMatchObject({ items: [{ jobs: 1 }] });
+  const canceled = await http.request("/v1/bulk/cancel", {
+    token,
+    body: `{"filters": {"payload": ${filter}}}`,
+  });
+  expect(await canceled.json()).toMatchObject({ matched: 1, changed: 1 });
+  const left = await (await http.request("/v1/jobs?status=queued", { token })).json();
+  expect(left).toMatchObject({ items: [{ id: ids[1] }] });
 });

@@ -15,5 +15,9 @@ test("live jobs are counted by type, by tenant or by both", async ({ app, operat
     { tenant_id: T, type: "a" },
     { tenant_id: U, type: "b", queued: 1 },
   ]);
+  expect((await operator("/v1/live?by=none")).body["items"]).toMatchObject([
+    { tenant_id: null, type: null, queued: 2, scheduled: 1 },
+  ]);
+  expect((await operator("/v1/live?by=nothing")).status).toBe(400);
   expect((await app(`/v1/live?tenant_id=${U}`)).status).toBe(403);
 });

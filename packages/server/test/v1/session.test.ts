@@ -199,3 +199,57 @@ test("me says who is calling, and what Postgres lets the caller do", async ({ ht
   expect(operator["name"]).toBeNull();
   expect(operator.may).toEqual(expect.arrayContaining(["set_gate", "purge_jobs", "create_token"]));
 });
+
+test("a session sees listed keys masked, stores no mask, and operators reveal them on the record", async ({
+  http,
+  db,
+}) => {
+  await db.query("select jobforge_set_policy('pay', '{\"redact\": [\"IBAN\"]}')");
+  const program = await appToken(T);
+  const payload = { iban: "DE02-secret", deep: [{ Iban: { country: "DE02-secret" } }], cents: 5 };
+  const made = await http.request("/v1/jobs", { token: program, body: { type: "pay", payload } });
+  const { id } = (await made.json()) as { id: string };
+  const path = `/v1/jobs/${id}`;
+  const { cookie } = await signIn(http, program);
+  const headers = { cookie, ...ownPage };
+  const asPerson = async (at: string, more: object = {}): Promise<{ status: number; text: string }> => {
+    const response = await http.request(at, { headers, ...more });
+    return { status: response.status, text: await response.text() };
+  };
+  const masked = { iban: "[redacted]", deep: [{ Iban: "[redacted]" }], cents: 5 };
+  expect(JSON.parse((await asPerson(path)).text)).toMatchObject({ payload: masked });
+  const patched = await asPerson(path, { method: "PATCH", body: { priority: 3 } });
+  expect(JSON.parse(patched.text)).toMatchObject({ priority: 3, payload: masked });
+  const copied = await asPerson(`${path}/copy`, { body: {} });
+  expect(JSON.parse(copied.text)).toMatchObject({ status: "queued", payload: masked });
+  for (const more of [
+    { method: "PATCH", body: { payload: masked } },
+    { method: "POST", body: { payload: masked } },
+  ]) {
+    const refused = await asPerson(more.method === "PATCH" ? path : `${path}/reschedule`, more);
+    expect([refused.status, JSON.parse(refused.text)]).toMatchObject([400, { field: "payload" }]);
+  }
+  // Nor is a mask stored as a new job.
+  const enqueued = await asPerson("/v1/jobs", { method: "POST", body: { type: "pay", payload: masked } });
+  expect([enqueued.status, JSON.parse(enqueued.text)]).toMatchObject([400, { field: "payload" }]);
+  await db.query(
+    `select jobforge_complete_job(id, 'w', 'succeeded', p_result => '{"iban": "DE02-secret"}')
+     from jobforge_claim_jobs('w', 1)`,
+  );
+  for (const each of [`${path}/result`, "/v1/jobs", "/v1/jobs?fields=all"]) {
+    const { status, text } = await asPerson(each);
+    expect([each, status, text]).toEqual([each, 200, expect.not.stringContaining("DE02-secret")]);
+  }
+  expect((await asPerson(`${path}/reveal`, { method: "POST", body: {} })).status).toBe(403);
+  // A program with a token gets the job as it is, also the copy.
+  const all = await (await http.request("/v1/jobs", { token: program })).json();
+  expect(all).toMatchObject({ items: [{ payload }, { payload }] });
+  const operator = await signIn(http, await sign({ role: "jobforge_operator", email: "ada@example.com" }));
+  const reveal = { method: "POST", body: {}, headers: { cookie: operator.cookie, ...ownPage } };
+  const revealed = await (await http.request(`${path}/reveal?tenant_id=${T}`, reveal)).json();
+  expect(revealed).toMatchObject({ payload });
+  const audited = await db.query(
+    "select actor, entity_id from jobforge_audit_log where action = 'JOB_REVEALED'",
+  );
+  expect(audited).toEqual([{ actor: "ada@example.com (jobforge_operator)", entity_id: id }]);
+});

@@ -65,6 +65,29 @@ describe("a stream", () => {
     expect(foreign.all.every(isChanged({ queued: 0, running: 0 }))).toBe(true);
   });
 
+  test("says that a workflow of the tenant has ended, unless it filters by type", async ({ db, http }) => {
+    const isWorkflow = ({ event }: StreamEvent): boolean => event === "workflow";
+    const start = async (tenant: string): Promise<string> => {
+      const steps = '[{"name": "one", "type": "a"}]';
+      const started = await db.value<{ id: string }>(
+        "select jobforge_start_workflow($1, 'mail', $2, '{}', '{\"subject\": \"s\"}')",
+        [tenant, steps],
+      );
+      return started.id;
+    };
+    await using own = await openEvents(`${http.url}/v1/stream?subject=s`, await appToken(T));
+    await using typed = await openEvents(`${http.url}/v1/stream?type=a`, await appToken(T));
+    await start(U);
+    const id = await start(T);
+    await finish(db);
+    const { data } = await own.next(isWorkflow);
+    expect(data).toMatchObject({ id, tenant_id: T, name: "mail", status: "succeeded", reason: "done" });
+    expect(Object.keys(data)).not.toContain("input");
+    expect(Object.keys(data)).not.toContain("kind");
+    await typed.next(isFinished);
+    expect([...own.all.filter(isWorkflow), ...typed.all.filter(isWorkflow)]).toHaveLength(1);
+  });
+
   test("continues at the cursor after a disconnect", async ({ db, http }) => {
     const token = await appToken(T);
     await enqueue(db, T, "a");
@@ -112,6 +135,27 @@ describe("a stream", () => {
     await finish(db);
     await reader.next(isChanged({ queued: 0, scheduled: 1 }));
     expect(reader.all.filter(isFinished)).toEqual([]);
+  });
+
+  test("says which kinds of things were changed, if asked", async ({ db, http }) => {
+    const isNews = ({ event }: StreamEvent): boolean => event === "changes";
+    const operator = await sign({ role: "jobforge_operator" });
+    await using all = await openEvents(`${http.url}/v1/stream?changes=true`, operator);
+    await using own = await openEvents(`${http.url}/v1/stream?changes=true`, await appToken(T));
+    await using silent = await openEvents(`${http.url}/v1/stream`, operator);
+    for (const each of [all, own, silent]) await each.next(isChanged({ queued: 0 }));
+    await db.query("select jobforge_set_gate('type', 'a', true)");
+    expect((await all.next(isNews)).data).toMatchObject({ kinds: ["gate"], more: false });
+    await db.query("select jobforge_heartbeat_worker('w', '{}')");
+    expect((await all.next(isNews)).data).toMatchObject({ kinds: ["worker"] });
+    await db.query("select jobforge_ensure_schedule($1, 'a', 'k', '{\"every\": \"1h\"}')", [T]);
+    expect((await own.next(isNews)).data).toMatchObject({ kinds: ["schedule"] });
+    expect((await all.next(isNews)).data).toMatchObject({ kinds: ["schedule"] });
+    // When the job arrives, everything before it has arrived as well.
+    await enqueue(db, T, "b");
+    for (const each of [all, own, silent]) await each.next(isChanged({ queued: 1 }));
+    expect(own.all.filter(isNews)).toHaveLength(1);
+    expect(silent.all.filter(isNews)).toEqual([]);
   });
 
   test("is refused to roles that may not see jobs, and ends when its token is revoked", async ({

@@ -1,6 +1,7 @@
 /** /v1/types. */
 import { expect } from "vitest";
 import { test } from "../support/client.ts";
+import { U } from "../support/server.ts";
 
 test("an operator sees types with their waiting and finished jobs", async ({ app, operator, db }) => {
   await app("/v1/bulk/enqueue", { body: { jobs: [{ type: "a" }, { type: "b" }] } });
@@ -15,5 +16,18 @@ test("an operator sees types with their waiting and finished jobs", async ({ app
     cursor: null,
   });
   expect(await operator("/v1/types?span=8+days")).toMatchObject({ status: 400, body: { field: "span" } });
-  expect((await app("/v1/types")).status).toBe(403);
+});
+
+test("a tenant sees the types that it uses; an operator may ask for one tenant's", async ({
+  app,
+  operator,
+}) => {
+  await app("/v1/jobs", { body: { type: "a" } });
+  await operator(`/v1/jobs?tenant_id=${U}`, { body: { type: "b" } });
+  const own = { items: [{ type: "a", due: 1, workers: null, has_policy: null }], cursor: null };
+  expect((await app("/v1/types")).body).toMatchObject(own);
+  expect((await app(`/v1/types?tenant_id=${U}`)).status).toBe(403);
+  expect((await operator(`/v1/types?tenant_id=${U}`)).body).toMatchObject({
+    items: [{ type: "b", workers: 0 }],
+  });
 });

@@ -24,6 +24,10 @@ test("usage is reported by time, type and tenant, to callers that may see it", a
     { tenant_id: T, type: null, runs: 1 },
     { tenant_id: U, runs: 1 },
   ]);
+  // One row for each day, whatever ran on it.
+  expect((await operator("/v1/usage?bucket=day&by=none")).body["items"]).toMatchObject([
+    { tenant_id: null, type: null, runs: 3 },
+  ]);
   expect((await app(`/v1/usage?tenant_id=${U}`)).status).toBe(403);
   expect(await app("/v1/usage?timezone=Moon")).toMatchObject({ status: 400, body: { field: "timezone" } });
 });

@@ -27,6 +27,10 @@ test("a workflow is started, shown, signaled and listed", async ({ app, db }) =>
     counts: { succeeded: 1, waiting: 1, blocked: 1 },
     waits: [{ step: "approve", signal: "approve" }],
   });
+  expect((await app(`${path}/explain`)).body).toMatchObject({
+    items: [{ code: "waits_for_signal", details: { step: "approve" } }, { code: "blocked" }],
+    cursor: null,
+  });
   const signal = { method: "POST", body: { payload: { by: "ada" }, key: "once" } } as const;
   expect(await app(`${path}/signals/approve`, signal)).toMatchObject({ body: { outcome: "created" } });
   expect(await app(`${path}/signals/approve`, signal)).toMatchObject({ body: { outcome: "existing" } });
@@ -54,7 +58,10 @@ test("a workflow is canceled, and one that has ended refuses changes", async ({ 
   expect((await app(path)).body).toMatchObject({ status: "canceled", cancel_reason: "not needed" });
   expect(await app(`${path}/cancel`, cancel)).toMatchObject({ status: 409, body: { code: "JF011" } });
   expect(await app(`${path}/signals/approve`, { method: "POST", body: {} })).toMatchObject({ status: 409 });
-  expect(await app("/v1/workflows/99999999-9999-4999-8999-999999999999")).toMatchObject({ status: 404 });
+  expect((await app(`${path}/explain`)).body).toMatchObject({ items: [{ code: "canceled" }] });
+  const unknown = "/v1/workflows/99999999-9999-4999-8999-999999999999";
+  expect(await app(unknown)).toMatchObject({ status: 404 });
+  expect(await app(`${unknown}/explain`)).toMatchObject({ status: 404 });
 });
 
 test("what ended badly runs again, or is resolved by hand", async ({ app, db }) => {
@@ -76,6 +83,44 @@ test("what ended badly runs again, or is resolved by hand", async ({ app, db }) 
   expect(await app(`${path}/resolve`, { method: "POST", body: resolved })).toMatchObject({ status: 200 });
   expect(await drain(db)).toEqual(["b"]);
   expect((await app(path)).body).toMatchObject({ status: "succeeded" });
+});
+
+test("a workflow gets another deadline and further steps, and many are canceled or retried by filter", async ({
+  app,
+  db,
+}) => {
+  const start = async (subject: string): Promise<string> => {
+    const started = await app("/v1/workflows", { method: "POST", body: { ...approval, subject } });
+    return `/v1/workflows/${String(started.body["id"])}`;
+  };
+  const path = await start("doc:1");
+  const changes = { deadline: "2199-01-01T00:00:00Z", priority: 7, tags: ["late"] };
+  expect(await app(path, { method: "PATCH", body: changes })).toMatchObject({
+    status: 200,
+    body: { deadline: expect.stringContaining("2199-01-01"), priority: 7, tags: ["late"], parent_id: null },
+  });
+  expect(await app(path, { method: "PATCH", body: { deadline: null } })).toMatchObject({
+    body: { deadline: null, priority: 7 },
+  });
+  const steps = [{ name: "index", type: "doc.index", needs: ["draft"] }];
+  const add = { method: "POST", body: { steps } } as const;
+  expect(await app(`${path}/steps`, add)).toMatchObject({ status: 200, body: { added: 1, existing: 0 } });
+  expect(await app(`${path}/steps`, add)).toMatchObject({ body: { added: 0, existing: 1 } });
+  const other = { method: "POST", body: { steps: [{ name: "index", type: "doc.other" }] } } as const;
+  expect(await app(`${path}/steps`, other)).toMatchObject({ status: 409, body: { code: "JF013" } });
+
+  await start("doc:2");
+  const bySubject = { method: "POST", body: { filters: { subject: "doc:2" } } } as const;
+  expect(await app("/v1/workflows/bulk/cancel", bySubject)).toMatchObject({
+    body: { matched: 1, changed: 1 },
+  });
+  expect(await drain(db, () => refuse)).toEqual(["draft"]);
+  const failed = { method: "POST", body: { filters: { name: "doc.publish" }, limit: 10 } } as const;
+  expect(await app("/v1/workflows/bulk/retry", failed)).toMatchObject({ body: { matched: 1, changed: 1 } });
+  expect(await app("/v1/workflows/bulk/retry", { method: "POST", body: { filters: {} } })).toMatchObject({
+    status: 400,
+    body: { code: "JF002" },
+  });
 });
 
 test("what is wrong with a step is named", async ({ app }) => {

@@ -9,6 +9,11 @@ export interface WorkerLoopOptions {
   readonly signal?: AbortSignal | undefined;
   /** How long to sleep when the queue is empty. Default 1000. */
   readonly idleMs?: number | undefined;
+  /**
+   * How often to renew the claim of the job that runs, if the queue has `heartbeat`. Default 30,000: a claim lasts five
+   * minutes, and a stage may take longer.
+   */
+  readonly heartbeatMs?: number | undefined;
   /** Called when the queue itself fails. The loop goes on after a delay, which grows with each failure. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -19,13 +24,13 @@ export async function workerLoop(
   workerId: string,
   options: WorkerLoopOptions,
 ): Promise<void> {
-  const { runStage, signal, idleMs = 1_000, onError = () => undefined } = options;
+  const { signal, idleMs = 1_000, onError = () => undefined } = options;
   let failures = 0;
   while (!signal?.aborted) {
     try {
       const job = await queue.claim(workerId);
       if (job === null) await sleep(idleMs, signal);
-      else await runOne(queue, job, runStage);
+      else await runOne(queue, job, options);
       failures = 0;
     } catch (error) {
       onError(error);
@@ -35,17 +40,33 @@ export async function workerLoop(
   }
 }
 
-async function runOne(
+async function runOne(queue: JobQueue, job: QueueJob, options: WorkerLoopOptions): Promise<void> {
+  const ended = new AbortController();
+  const keeping = Promise.allSettled([keepClaim(queue, job.id, options, ended.signal)]);
+  const [stage] = await Promise.allSettled([(async () => await options.runStage(job))()]);
+  ended.abort();
+  // A heartbeat that arrives after the end of the run would be refused.
+  await keeping;
+  if (stage.status === "fulfilled") return await queue.complete(job.id);
+  const seconds = retryDelayMs(retryPresets.processing, job.attempts + 1) / 1000;
+  await queue.fail(job.id, String(stage.reason), seconds);
+}
+
+/** Renews the claim of a job until the signal is aborted. If the claim is lost, `complete` and `fail` will say so. */
+async function keepClaim(
   queue: JobQueue,
-  job: QueueJob,
-  runStage: WorkerLoopOptions["runStage"],
+  jobId: string,
+  { heartbeatMs = 30_000, onError }: WorkerLoopOptions,
+  signal: AbortSignal,
 ): Promise<void> {
-  try {
-    await runStage(job);
-  } catch (error) {
-    const seconds = retryDelayMs(retryPresets.processing, job.attempts + 1) / 1000;
-    await queue.fail(job.id, String(error), seconds);
-    return;
+  if (queue.heartbeat === undefined) return;
+  for (;;) {
+    await sleep(heartbeatMs, signal);
+    if (signal.aborted) return;
+    try {
+      await queue.heartbeat(jobId);
+    } catch (error) {
+      onError?.(error);
+    }
   }
-  await queue.complete(job.id);
 }

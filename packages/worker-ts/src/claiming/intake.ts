@@ -46,18 +46,29 @@ export class Intake {
     overdue.watch();
   }
 
+  /** Jobs that enqueues have handed to this worker. They wait for a slot as claimed jobs do. */
+  receive(jobs: readonly ClaimedJob[]): void {
+    const { slots, policies, overdue } = this.#parts;
+    const now = performance.now();
+    for (const run of this.#hold(jobs, now, true)) {
+      slots.add(run);
+      policies.refresh(run.type, now);
+    }
+    overdue.watch();
+  }
+
   /** The response to a claim that was in flight when the shutdown began: its jobs go back at once. */
   handBack(jobs: readonly ClaimedJob[]): void {
     for (const run of this.#hold(jobs, performance.now())) this.#parts.runner.handBack(run);
   }
 
-  #hold(jobs: readonly ClaimedJob[], now: number): Run[] {
+  #hold(jobs: readonly ClaimedJob[], now: number, isHanded = false): Run[] {
     const { runner, reporting } = this.#parts;
     const runs: Run[] = [];
     for (const job of jobs) {
       const type = this.#types.get(job.type);
       if (type === undefined) continue;
-      const run = new Run(job, type, now);
+      const run = new Run(job, type, now, isHanded);
       runner.hold(run);
       runs.push(run);
     }

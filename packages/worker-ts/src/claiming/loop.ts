@@ -16,8 +16,10 @@
  * - A job may be due (`signal.mayBeDue`) and there is room for it (`demand`). Jobs may be due at the start, after a
  *   wake-up, and as long as claims return all they asked for, or as much as one response may have. A claim of all types
  *   that returns less makes the worker idle: then only `idle` or a notification wakes the loop.
- * - Ends wait to be settled. They take a claim along if there is room. Without a claim they wait for a call in flight,
- *   or for `settleDelayMs` while every slot is busy, so that more of them share a call.
+ * - Ends wait to be settled. They take a claim along if there is room; but not if the worker is notified of every job
+ *   that comes, and the ends are of jobs that were handed to it and make no other job ready: such a claim would find
+ *   nothing. Without a claim they wait for a call in flight, or for `settleDelayMs` while every slot is busy, so that
+ *   more of them share a call.
  *
  * A turn is taken when a call returns, when a run ends or frees a slot, at a wake-up, and when one of these times is
  * over:
@@ -184,10 +186,11 @@ export class Loop {
   }
 
   #nextClaim(): ClaimRequest | undefined {
-    const { signal, settlements, demand } = this.#parts;
+    const { signal, settlements, demand, idle } = this.#parts;
     if (!this.#mayClaim || this.#budget <= 0) return undefined;
-    // A settle takes a claim along even when there is no sign that a job is due.
-    if (!signal.mayBeDue && settlements.unsent === 0) return undefined;
+    // A settle takes a claim along even when there is no sign that a job is due, unless there would be one.
+    const seeks = idle?.isNotified === true ? settlements.mayFreeJobs : settlements.unsent > 0;
+    if (!signal.mayBeDue && !seeks) return undefined;
     if (this.#claimsInFlight > 0 && !this.#isFlowing) return undefined;
     return demand.next(this.#budget);
   }

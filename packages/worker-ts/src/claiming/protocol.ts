@@ -37,13 +37,19 @@ export interface RunEnd {
   readonly status: "succeeded" | "failed" | "deferred" | "released" | "suspended";
   readonly error?: RunError | undefined;
   readonly result?: unknown;
+  readonly artifact_ref?: string | undefined;
   readonly retry?: boolean | undefined;
   readonly retry_at?: string | undefined;
+  /** The earliest time of a retry, after the policy's wait. */
+  readonly not_before?: string | undefined;
   readonly run_at?: string | undefined;
   readonly counts?: boolean | undefined;
   readonly cost_cents?: number | undefined;
   readonly next_run_at?: string | undefined;
   readonly children?: readonly unknown[] | undefined;
+  /** Steps that a success adds to its workflow, and whether only the workflow waits for them. */
+  readonly steps?: readonly unknown[] | undefined;
+  readonly detached?: boolean | undefined;
   /** Of a suspended run: what its job waits for. */
   readonly wait?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -96,9 +102,13 @@ export interface HeartbeatResponse {
   readonly cancel: readonly RunKey[];
   /** Runs that this worker no longer holds. */
   readonly lost: readonly RunKey[];
+  /** Jobs that were handed to this worker, and that it has not listed. Null or absent if it takes none. */
+  readonly handed?: readonly string[] | null;
   readonly next_due_at: string | null;
   /** Whether a job may be claimed now. Absent or null if the heartbeat has not looked. */
   readonly ready?: boolean | null;
+  /** Whether an operator has asked this worker to stop. */
+  readonly stop?: boolean;
   /** The database's time. */
   readonly now: string;
 }

@@ -19,6 +19,8 @@ export class Settlements {
   readonly #suspects: (readonly Run[])[] = [];
   readonly #replaced = new WeakSet<Run>();
   #inFlight = 0;
+  /** How many pending ends may make other jobs ready. */
+  #freeing = 0;
 
   constructor(held: HeldRuns, report: Report, log: WorkerLog) {
     this.#held = held;
@@ -35,16 +37,28 @@ export class Settlements {
     return this.unsent === 0 && this.#inFlight === 0;
   }
 
+  /** Whether an end that waits to be sent may make other jobs ready. */
+  get mayFreeJobs(): boolean {
+    return this.#freeing > 0 || this.#suspects.length > 0;
+  }
+
   add(run: Run): void {
     this.#pending.push(run);
+    if (!run.endsQuietly) this.#freeing += 1;
   }
 
   /** The next ends to send. They return by `confirmed`, `failed` or `refused`. */
   take(most: number): { readonly runs: readonly Run[]; readonly alone: boolean } {
     const suspect = this.#suspects.shift();
-    const runs = suspect ?? this.#pending.take(most);
+    const runs = suspect ?? this.#takePending(most);
     this.#inFlight += runs.length;
     return { runs, alone: suspect !== undefined };
+  }
+
+  #takePending(most: number): readonly Run[] {
+    const runs = this.#pending.take(most);
+    for (const run of runs) if (!run.endsQuietly) this.#freeing -= 1;
+    return runs;
   }
 
   /** The database has replied to each end, in the same order. */
@@ -63,7 +77,7 @@ export class Settlements {
   /** The call failed for a reason that may pass: the same ends are sent again. */
   failed(runs: readonly Run[]): void {
     this.#inFlight -= runs.length;
-    for (const run of runs) this.#pending.push(run);
+    for (const run of runs) this.add(run);
   }
 
   /** The database refused the content of the call: these ends, unless a claim was part of the call. */

@@ -4,6 +4,7 @@
  * and its response whether a job may be claimed.
  */
 import type { Backend } from "../backend.ts";
+import type { HandOver } from "../claiming/hand-over.ts";
 import type { HeartbeatResponse } from "../claiming/protocol.ts";
 import type { Meter } from "../reporting/meter.ts";
 import type { HeldRuns } from "../running/held-runs.ts";
@@ -16,10 +17,14 @@ export interface HeartbeatParts {
   readonly held: HeldRuns;
   readonly meter: Meter;
   readonly runner: Runner;
+  /** Undefined if no job is handed to this worker. */
+  readonly handOver: HandOver | undefined;
   /** The time between two heartbeats. */
   readonly everyMs: number;
   /** What every heartbeat says about the worker. */
   readonly about: Readonly<Record<string, unknown>>;
+  /** Called when an operator has asked the worker to stop. */
+  readonly onStopRequest: () => void;
 }
 
 export class Heartbeat {
@@ -116,11 +121,13 @@ export class Heartbeat {
 
   async #sendOnce(): Promise<boolean> {
     clearTimeout(this.#timer);
-    const { backend, outage, held, meter, runner, everyMs, about } = this.#parts;
+    const { backend, outage, held, meter, runner, handOver, everyMs, about, onStopRequest } = this.#parts;
     const idle = this.#wantsNotifications;
     try {
       const stopped = this.#isStopped ? { stopped: true } : {};
-      const info = { ...about, ...stopped, idle, held: held.keys(), metrics: meter.report() };
+      const offer = idle ? { hand_off: handOver?.offered } : {};
+      const listed = [...held.keys(), ...(handOver?.keys ?? [])];
+      const info = { ...about, ...stopped, ...offer, idle, held: listed, metrics: meter.report() };
       const response = await backend.heartbeat(info);
       this.#isMarked = idle;
       this.#isKnown = true;
@@ -129,7 +136,9 @@ export class Heartbeat {
       this.#schedule(everyMs * (0.9 + Math.random() / 10));
       meter.noteHeartbeat();
       runner.heed(response);
+      handOver?.arrived(response.handed ?? []);
       this.#tellDue(response);
+      if (response.stop === true) onStopRequest();
       return true;
     } catch (error) {
       this.#isMarked = false;

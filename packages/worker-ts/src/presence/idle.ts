@@ -13,9 +13,9 @@
  * - Marking: notifications arrive, so a heartbeat asks the database to notify this worker. The timer of the mode before
  *   is still set. When the heartbeat has returned, the loop looks for jobs once more, because a job may have come
  *   before the database saw the mark. If that claim finds nothing either, the worker sleeps as marked.
- * - Sleeping, marked: like the other sleep, but a notification wakes the loop at once. Polls begin after `pollMs` and
- *   become less frequent, up to `notifiedPollMs`, because heartbeats look for jobs as well. A notification or a
- *   heartbeat that names a later time only moves the timer forward.
+ * - Sleeping, marked: like the other sleep, but a notification wakes the loop at once. It polls once after `pollMs`,
+ *   then every `notifiedPollMs`, because heartbeats look for jobs as well. A notification or a heartbeat that names a
+ *   later time only moves the timer forward.
  * - Stopped: no timer is set.
  *
  * A failed heartbeat removes the mark, and the next empty claim asks for it again.
@@ -57,6 +57,11 @@ export class Idle {
 
   get #isSleeping(): boolean {
     return this.#wakesAt !== Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether the database notifies this worker of every job that comes. */
+  get isNotified(): boolean {
+    return this.#isListening && this.#parts.heartbeat.isMarked;
   }
 
   /** Notifications arrive from now on, or no longer. When they begin to arrive, earlier ones may have been missed. */
@@ -129,12 +134,9 @@ export class Idle {
   /** The time until the next poll. It is short after work, and grows. */
   #pollMs(): number {
     const { heartbeat, pollMs, notifiedPollMs } = this.#parts;
-    const growth = 2 ** Math.min(this.#emptyClaims, 20);
-    const isNotified = this.#isListening && heartbeat.isMarked;
-    const ms =
-      isNotified && heartbeat.seesJobs
-        ? Math.min(notifiedPollMs, pollMs * growth)
-        : Math.min(pollMs, isNotified ? pollMs : firstPollMs * growth);
+    const isCovered = this.isNotified && heartbeat.seesJobs && this.#emptyClaims > 1;
+    const growing = Math.min(pollMs, firstPollMs * 2 ** Math.min(this.#emptyClaims, 20));
+    const ms = isCovered ? notifiedPollMs : this.isNotified ? pollMs : growing;
     return ms * (0.9 + Math.random() / 10);
   }
 

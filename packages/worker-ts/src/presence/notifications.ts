@@ -1,6 +1,7 @@
 /** Listens to the database's notifications: a job may be due, or a job of this worker was canceled. */
 import type { Listener } from "@jobforge/sdk-ts";
 import type { Backend } from "../backend.ts";
+import type { HandOver } from "../claiming/hand-over.ts";
 import type { LoopSignal } from "../claiming/signal.ts";
 import type { HeldRuns } from "../running/held-runs.ts";
 import type { Heartbeat } from "./heartbeat.ts";
@@ -14,6 +15,9 @@ export interface NotificationParts {
   readonly idle: Idle;
   readonly heartbeat: Heartbeat;
   readonly held: HeldRuns;
+  readonly handOver: HandOver | undefined;
+  /** The instance that heartbeats name. */
+  readonly instance: string;
 }
 
 export class Notifications {
@@ -28,9 +32,11 @@ export class Notifications {
 
   /** Listens from now on. The transport replaces its connection when that is lost. */
   open(): void {
-    const { backend, outage, heartbeat } = this.#parts;
+    const { backend, outage, heartbeat, handOver, instance } = this.#parts;
     this.#listener = backend.listen?.({
+      instance: handOver === undefined ? undefined : instance,
       onDue: (type, time) => this.#due(type, time),
+      onHanded: (id) => handOver?.arrived([id]),
       onCancel: () => void heartbeat.beat(),
       onState: (state, error) => {
         if (state === "up") outage.worked("listen");
@@ -46,10 +52,12 @@ export class Notifications {
   }
 
   #setListening(isListening: boolean): void {
-    const { idle, held, heartbeat } = this.#parts;
+    const { idle, held, heartbeat, handOver } = this.#parts;
     idle.setListening(isListening);
-    // The notification of a cancel may have been missed meanwhile; the response to a heartbeat names canceled jobs.
-    if (isListening && held.size > 0) void heartbeat.beat();
+    handOver?.setListening(isListening);
+    // Notifications may have been missed meanwhile: the response to a heartbeat names canceled jobs, and jobs that were
+    // handed over. A worker that does not listen offers nothing.
+    if ((isListening && held.size > 0) || heartbeat.isMarked) void heartbeat.beat();
   }
 
   #due(type: string, time: string | undefined): void {

@@ -24,6 +24,11 @@ export interface RunFailed extends RunEnded {
   };
 }
 
+export interface RunSuspended extends RunEnded {
+  /** The name of the wait, such as `wait for paid` or `all#2`. */
+  readonly wait: string;
+}
+
 export interface WorkerHooks {
   /** Jobs were claimed. They start within milliseconds. */
   readonly onClaim?: (jobs: readonly RunInfo[]) => unknown;
@@ -35,6 +40,8 @@ export interface WorkerHooks {
   readonly onFailure?: (job: RunFailed) => unknown;
   /** Called after `onFailure`, when that was the job's last attempt. */
   readonly onDead?: (job: RunFailed) => unknown;
+  /** A handler with durable steps waits, and the database has confirmed it: the job goes on in another run. */
+  readonly onSuspend?: (job: RunSuspended) => unknown;
   /** The lease was lost, or the database refused the run's end. The result was dropped. */
   readonly onStale?: (job: RunInfo) => unknown;
   /**
@@ -99,6 +106,14 @@ export class Hooks {
     };
     this.#call("onFailure", (hooks) => hooks.onFailure?.(failed));
     if (status === "dead") this.#call("onDead", (hooks) => hooks.onDead?.(failed));
+  }
+
+  suspended(run: Run, status: EndStatus): void {
+    if (!this.has("onSuspend")) return;
+    const wait = String(run.end?.wait?.["name"] ?? "");
+    this.#call("onSuspend", (hooks) =>
+      hooks.onSuspend?.({ ...this.#info(run), durationMs: run.durationMs, status, wait }),
+    );
   }
 
   stale(run: Run): void {

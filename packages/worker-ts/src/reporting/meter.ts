@@ -19,6 +19,8 @@ export interface WorkerMetrics {
   readonly settle: readonly LatencyBin[];
   /** Runs since the worker was started, by how they ended. */
   readonly runs: Readonly<Tally>;
+  /** Jobs that enqueues have handed to the worker, without a claim. They count in `runs.claimed` as well. */
+  readonly handed: number;
   /** When the database last responded to a heartbeat. */
   readonly heardAt: Date | undefined;
 }
@@ -36,12 +38,18 @@ export class Meter {
     canceled: 0,
     stale: 0,
   };
+  #handed = 0;
   #heardAt: Date | undefined;
 
   /** The database has responded to a call that settled `ends` runs, and may have claimed. */
   noteCall(ms: number, ends: number, hasClaimed: boolean): void {
     if (hasClaimed) this.#claim.note(ms / 1000);
     if (ends > 0) this.#settle.note(ms / 1000);
+  }
+
+  /** Enqueues have handed jobs to the worker. */
+  noteHanded(jobs: number): void {
+    this.#handed += jobs;
   }
 
   /** The database has responded to a heartbeat. */
@@ -54,13 +62,19 @@ export class Meter {
       claim: this.#claim.read(),
       settle: this.#settle.read(),
       runs: { ...this.runs },
+      handed: this.#handed,
       heardAt: this.#heardAt,
     };
   }
 
   /** What heartbeats carry. */
   report(): object {
-    return { claim: this.#claim.read(), settle: this.#settle.read(), stale: this.runs.stale };
+    return {
+      claim: this.#claim.read(),
+      settle: this.#settle.read(),
+      stale: this.runs.stale,
+      handed: this.#handed,
+    };
   }
 }
 

@@ -36,6 +36,11 @@ const refusedSuccess = {
   message: "The database refused the run's result or children; the job's error says why",
 };
 
+const refusedWait = {
+  name: "InvalidWait",
+  message: "The database refused what the run waits for; the job's error says why",
+};
+
 const handedBackLines: Readonly<Partial<Record<string, string>>> = {
   deferred: "Job deferred",
   released: "Job released",
@@ -99,11 +104,20 @@ export class Report {
   #handedBack(run: Run, status: EndStatus): void {
     const ended = run.end?.status;
     // A suspended run has deferred its job, too: until what it waits for has come.
-    if (ended === "deferred" || ended === "suspended") this.tally.deferred += 1;
-    else this.tally.released += 1;
+    if (ended === "deferred" || (ended === "suspended" && status !== "failed")) this.tally.deferred += 1;
+    else if (ended !== "suspended") this.tally.released += 1;
     if (status === "dead") {
       this.#failed(run, status);
       return;
+    }
+    if (ended === "suspended") {
+      // The database turns a wait into a failure when it is not valid.
+      if (status === "failed") {
+        if (run.end !== undefined) run.end = { ...run.end, error: refusedWait };
+        this.#failed(run, status);
+        return;
+      }
+      this.#hooks.suspended(run, status);
     }
     this.#log.job("info", run, undefined, handedBackLines[ended ?? "released"] ?? "Job released");
   }

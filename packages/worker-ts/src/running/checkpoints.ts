@@ -15,10 +15,19 @@ export interface Checkpoint {
 }
 
 export interface ChildResult {
+  readonly index: number;
   readonly job_id: string | null;
-  readonly status: "succeeded" | "failed" | "dead" | "canceled";
+  /** Of a child that is a workflow. */
+  readonly workflow_id?: string | undefined;
+  readonly status: "succeeded" | "failed" | "dead" | "canceled" | "skipped";
   readonly result: unknown;
   readonly error: RunError | null;
+}
+
+export interface ResultPage {
+  readonly items: readonly ChildResult[];
+  /** Pass it for the next page; null after the last one. */
+  readonly next: number | null;
 }
 
 interface Page {
@@ -72,16 +81,17 @@ export class Checkpoints {
   async results(wait: string): Promise<readonly ChildResult[]> {
     const results: ChildResult[] = [];
     for (let after: number | null = -1; after !== null; ) {
-      const page: { readonly items: readonly ChildResult[]; readonly next: number | null } =
-        await this.#transport.call(
-          "jobforge_read_results",
-          { ...this.#fence, p_step: wait, p_after: after },
-          options,
-        );
+      const page: ResultPage = await this.resultsAfter(wait, after);
       results.push(...page.items);
       after = page.next;
     }
     return results;
+  }
+
+  /** A page of results: of the children of a wait, or of a step of the workflow. */
+  async resultsAfter(step: string, after: number): Promise<ResultPage> {
+    const args = { ...this.#fence, p_step: step, p_after: after };
+    return await this.#transport.call("jobforge_read_results", args, options);
   }
 
   #load(): Promise<ReadonlyMap<string, Checkpoint>> {

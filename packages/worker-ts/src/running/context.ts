@@ -1,31 +1,31 @@
 /** What a handler is given in addition to its input. Everything except plain facts is created on demand. */
 import {
   type ChildCall,
-  type EnqueueOptions,
+  type ChildrenOptions,
   type JobContext,
-  type JobDefinition,
   type JobLogger,
-  JobNotHeldError,
-  jobJson,
   NotSupportedError,
   type PreviousRun,
-  prepareJob,
   type RunSchedule,
-  type Transport,
 } from "@jobforge/sdk-ts";
 import type { Backend, DatabaseParts } from "../backend.ts";
 import type { ClaimedJob, SettleResponse } from "../claiming/protocol.ts";
-import { clean, describeError, isError, isNotHeld, RunOver } from "../errors.ts";
+import { clean, describeError, isError, isNotHeld } from "../errors.ts";
 import type { WorkerLog } from "../reporting/log.ts";
 import { plainTraceparent } from "../reporting/trace.ts";
+import { addSteps, addStepsNow } from "./adding.ts";
+import { requireDelay, requireTime } from "./argument-checks.ts";
+import { childJson } from "./children.ts";
 import { DurableSteps } from "./durable.ts";
-import { concludeSuccess, endRun } from "./ending.ts";
 import type { Run, Verdict } from "./run.ts";
+import { endInTransaction, leave, requireRunning } from "./transaction.ts";
 
 /** What a run's context needs from its worker. */
 export interface ContextServices {
   readonly backend: Backend;
   readonly log: WorkerLog;
+  /** Whether large results go to the artifact store. */
+  readonly offload: boolean;
   /** The database says that this worker no longer holds the job. */
   lost(run: Run): void;
   cancel(run: Run): void;
@@ -129,6 +129,7 @@ export class RunContext implements JobContext {
 
   get defer(): JobContext["defer"] {
     return (options, { counts } = {}) => {
+      requireDelay(options);
       const run_at =
         "at" in options ? options.at.toISOString() : this.#services.backend.clock.in(options.inMs);
       return this.#leave({ status: "deferred", run_at, ...(counts === undefined ? {} : { counts }) });
@@ -143,12 +144,29 @@ export class RunContext implements JobContext {
   }
 
   get retryAfter(): JobContext["retryAfter"] {
-    return (delay, reason = "The handler asked for a retry") => {
-      const retry_at = this.#timeOf(delay);
+    return (delay, reason = "The handler asked for a retry", { atLeast = false } = {}) => {
+      const time = this.#timeOf(delay, "retryAfter");
       const error = isError(reason) ? describeError(reason) : { name: "RetryAfter", message: clean(reason) };
       // This time replaces one that nextRun() has set before.
       this.#run.nextRunAt = undefined;
-      return this.#leave({ status: "failed", retry_at, error });
+      return this.#leave({ status: "failed", [atLeast ? "not_before" : "retry_at"]: time, error });
+    };
+  }
+
+  get holdKey(): JobContext["holdKey"] {
+    return async (until, reason) => {
+      const run = this.#running("holdKey()");
+      const { database } = this.#services.backend;
+      if (database === undefined)
+        throw new NotSupportedError("holdKey() is not supported: concurrency keys are only in Postgres", {
+          hint: "Retry this job later with retryAfter(), or keep this type on Postgres.",
+        });
+      try {
+        await database.holdKey(run, this.#timeOf(until, "holdKey"), reason);
+      } catch (error) {
+        if (isNotHeld(error)) this.#services.lost(run);
+        throw error;
+      }
     };
   }
 
@@ -159,7 +177,7 @@ export class RunContext implements JobContext {
         throw new NotSupportedError("nextRun() is not supported: schedules are only in Postgres", {
           hint: "Enqueue the next job with runAt, or keep this type on Postgres.",
         });
-      run.nextRunAt = this.#timeOf(when);
+      run.nextRunAt = this.#timeOf(when, "nextRun");
     };
   }
 
@@ -209,16 +227,22 @@ export class RunContext implements JobContext {
   }
 
   get call(): JobContext["call"] {
-    return (job, input, options = {}) => ({ job, input, options });
+    return (definition, input, options) => ({ definition, input, options: (options ?? {}) as never });
   }
 
   get run(): JobContext["run"] {
-    return (job, input, options) => this.#steps.run(job, input, options);
+    return (definition, input, options) => this.#steps.run(definition, input, options);
   }
 
   get all(): JobContext["all"] {
-    return (calls: readonly ChildCall[], options?: { readonly settled: true }) =>
-      this.#steps.all(calls, options);
+    return (
+      calls: readonly ChildCall[],
+      options?: ChildrenOptions & { readonly settled?: boolean | undefined },
+    ) => this.#steps.all(calls, options);
+  }
+
+  get results(): JobContext["results"] {
+    return (job, step) => this.#steps.results(job, step);
   }
 
   get version(): JobContext["version"] {
@@ -229,69 +253,20 @@ export class RunContext implements JobContext {
     return (work) => this.#steps.saga(work);
   }
 
+  get addSteps(): JobContext["addSteps"] {
+    return (build, options) => addSteps(this.#services, this.#running("addSteps()"), build, options);
+  }
+
+  get addStepsNow(): JobContext["addStepsNow"] {
+    return (build, options) => addStepsNow(this.#services, this.#running("addStepsNow()"), build, options);
+  }
+
   get transaction(): JobContext["transaction"] {
     return async (work) => {
       const run = this.#running("transaction()");
-      const database = this.#database();
-      const { transport, connections } = database;
-      const ending = { hasBegun: false };
-      try {
-        const { result, response } = await connections.run(
-          () => run.signal,
-          () => {
-            if (transport.transaction === undefined) {
-              throw new Error(
-                "transaction() needs a worker that is connected to Postgres itself, not over HTTP",
-              );
-            }
-            return transport.transaction(async (client, inside) => {
-              // The run may have ended while it waited for a connection.
-              this.#requireOpen(run);
-              // The caller says of which type the connection is.
-              const result = await work(client as never);
-              return { result, response: await this.#endInside(database, inside, run, result, ending) };
-            });
-          },
-        );
-        this.#services.settled(run, response);
-        return result;
-      } catch (error) {
-        // The transaction was rolled back, or its fate is unknown. The run goes on, and if its end was committed after
-        // all, the database says so when the run is settled.
-        if (ending.hasBegun) run.continueRunning();
-        if (isNotHeld(error)) this.#services.lost(run);
-        throw error;
-      }
+      // The caller says of which type the connection is.
+      return await endInTransaction(run, this.#database(), this.#services, (client) => work(client as never));
     };
-  }
-
-  /**
-   * Ends the run in the transaction of the handler's writes. Throws, so that these are rolled back, unless the run
-   * succeeds.
-   */
-  async #endInside(
-    database: DatabaseParts,
-    inside: Transport,
-    run: Run,
-    result: unknown,
-    ending: { hasBegun: boolean },
-  ): Promise<SettleResponse> {
-    const end = await concludeSuccess(run, result);
-    this.#requireOpen(run);
-    if (end.status !== "succeeded") return this.#leave(end);
-    endRun(run, end);
-    if (run.end?.status !== "succeeded") return this.#leave(run.end ?? end);
-    // From now on, heartbeats may report that this worker no longer holds the run.
-    run.beginEnding();
-    ending.hasBegun = true;
-    const response = await database.settleIn(inside, run.endJson);
-    requireUnended(run);
-    const [reply] = response.settled;
-    if (reply?.outcome !== "ok") throw new JobNotHeldError();
-    if (reply.status !== "succeeded" && reply.status !== "canceled") {
-      throw new Error(`The result of transaction() was refused: the job would be ${reply.status}`);
-    }
-    return response;
   }
 
   #database(): DatabaseParts {
@@ -302,31 +277,20 @@ export class RunContext implements JobContext {
     });
   }
 
-  /** Throws when the run can no longer succeed. */
-  #requireOpen(run: Run): void {
-    requireUnended(run);
-    this.#running("transaction()");
-  }
-
   /** A time, given as such or as milliseconds from now on the database's clock. */
-  #timeOf(when: number | Date): string {
+  #timeOf(when: number | Date, method: string): string {
+    requireTime(when, method);
     return when instanceof Date ? when.toISOString() : this.#services.backend.clock.in(when);
   }
 
   #leave(verdict: Verdict): never {
-    this.#running(verdict.status === "deferred" ? "defer()" : "fail()").verdict = verdict;
-    throw new RunOver(`The run has ended: ${verdict.error?.message ?? verdict.status}`);
+    return leave(this.#running(verdict.status === "deferred" ? "defer()" : "fail()"), verdict);
   }
 
   #running(method: string): Run {
-    if (this.#run.state !== "running") throw new Error(`${method} was called too late: this run has ended`);
+    requireRunning(this.#run, method);
     return this.#run;
   }
-}
-
-/** A run that timed out has failed, and a run that lost its lease may belong to another worker: neither may succeed. */
-function requireUnended({ aborted }: Run): void {
-  if (aborted?.kind === "timeout" || aborted?.kind === "lost") throw aborted;
 }
 
 function previousRunOf(run: ClaimedJob["previous_run"]): PreviousRun | undefined {
@@ -338,9 +302,4 @@ function previousRunOf(run: ClaimedJob["previous_run"]): PreviousRun | undefined
     error: run.error ?? undefined,
     consecutiveFailures: run.consecutive_failures,
   };
-}
-
-/** A child in the form that the database takes. */
-async function childJson(job: JobDefinition, input: unknown, options: EnqueueOptions): Promise<unknown> {
-  return JSON.parse(jobJson(await prepareJob(job, input, options)).text);
 }

@@ -4,26 +4,38 @@
  */
 import {
   type ChildCall,
-  type ChildOptions,
+  type ChildDefinition,
+  type ChildInput,
+  type ChildOptionsOf,
+  type ChildOutput,
+  type ChildrenOptions,
+  checkResult,
   type DurableStepOptions,
+  InvalidArgumentError,
   type JobDefinition,
-  type JobInput,
   type JobOutput,
-  jobJson,
   NotSupportedError,
-  prepareJob,
   readOutput,
   type Saga,
-  type SettledChild,
   type SignalReply,
   type StepFacts,
+  type StepResult,
   sleep,
   toStorableJson,
 } from "@jobforge/sdk-ts";
 import type { DatabaseParts } from "../backend.ts";
 import { ChildFailedError, describeError, isNotHeld, reviveError } from "../errors.ts";
-import { type Checkpoint, Checkpoints, type ChildResult } from "./checkpoints.ts";
+import {
+  requireCalls,
+  requireSignals,
+  requireStep,
+  requireStepOptions,
+  requireTime,
+} from "./argument-checks.ts";
+import { type Checkpoint, Checkpoints, type ResultPage } from "./checkpoints.ts";
+import { childJson, childWorkflowJson, isWorkflow, nameOfChild, settledChild } from "./children.ts";
 import type { ContextServices } from "./context.ts";
+import { readStored } from "./offloading.ts";
 import type { Run } from "./run.ts";
 
 /** A longer wait before a retry of a step suspends the run. */
@@ -56,20 +68,26 @@ export class DurableSteps {
     work: (step: StepFacts) => T | Promise<T>,
     options: DurableStepOptions = {},
   ): Promise<never> {
+    requireStep(given, work, "step");
+    requireStepOptions(options);
     const name = this.#nameOf(given);
     const known = await this.#reach(name);
     if (known?.done === true) return resultOf(known);
     const facts = { key: `${this.#run.id}:${name}` };
     for (let tries = known?.tries ?? 0; ; ) {
+      let hasWorked = false;
       try {
         const value = await work(facts);
+        hasWorked = true;
         return await this.#save(name, value);
       } catch (error) {
         await this.#requireOpen();
         if (options.retries === undefined) throw error;
         tries += 1;
         const failed = describeError(error);
-        if (tries > options.retries) {
+        // A result that cannot be stored is no reason to do the work again.
+        const isUnstorable = hasWorked && error instanceof InvalidArgumentError;
+        if (isUnstorable || tries > options.retries) {
           await this.#write({ name, error: failed, tries });
           throw reviveError(failed);
         }
@@ -86,6 +104,7 @@ export class DurableSteps {
   }
 
   async stepIn<T, Client>(given: string, work: (client: Client) => Promise<T>): Promise<never> {
+    requireStep(given, work, "stepIn");
     const name = this.#nameOf(given);
     const known = await this.#reach(name);
     if (known?.done === true) return resultOf(known);
@@ -101,9 +120,9 @@ export class DurableSteps {
           transport.transaction?.(async (client, inside) => {
             // The caller says of which type the connection is.
             const value = await work(client as never);
-            const { text } = toStorableJson(value ?? null, `the result of ${name}`);
-            await this.#checkpoints.save({ name, value: JSON.parse(text) }, inside);
-            return JSON.parse(text) as never;
+            const stored = storedForm(value, name);
+            await this.#checkpoints.save({ name, value: stored }, inside);
+            return stored as never;
           }) as Promise<never>,
       );
     } catch (error) {
@@ -113,6 +132,7 @@ export class DurableSteps {
   }
 
   async sleep(when: number | Date): Promise<void> {
+    requireTime(when, "sleep");
     const name = this.#nameOf("sleep");
     const known = await this.#reach(name);
     if (known?.done === true) return;
@@ -125,6 +145,7 @@ export class DurableSteps {
     { timeoutMs }: { readonly timeoutMs?: number | undefined } = {},
   ): Promise<SignalReply> {
     const names = [signals].flat();
+    requireSignals(names, timeoutMs);
     const name = this.#nameOf(`wait for ${names.join(", ")}`);
     const known = await this.#reach(name);
     const reply = known === undefined ? undefined : await this.#take(name);
@@ -133,43 +154,65 @@ export class DurableSteps {
     return await this.#suspend({ name, signals: names, until });
   }
 
-  async run<D extends JobDefinition>(
-    job: D,
-    input: JobInput<D>,
-    options: ChildOptions = {},
-  ): Promise<JobOutput<D>> {
-    const [output] = (await this.all([{ job, input, options }])) as readonly JobOutput<D>[];
-    return output as JobOutput<D>;
+  async run<D extends ChildDefinition>(
+    definition: D,
+    input: ChildInput<D>,
+    options?: ChildOptionsOf<D> & ChildrenOptions,
+  ): Promise<ChildOutput<D>> {
+    const { abandon, ...rest } = options ?? {};
+    const call = { definition, input, options: rest } as unknown as ChildCall;
+    const [output] = (await this.all([call], { abandon })) as readonly ChildOutput<D>[];
+    return output as ChildOutput<D>;
   }
 
-  async all(calls: readonly ChildCall[], { settled = false } = {}): Promise<never> {
+  async all(
+    calls: readonly ChildCall[],
+    { settled = false, abandon }: ChildrenOptions & { readonly settled?: boolean | undefined } = {},
+  ): Promise<never> {
+    requireCalls(calls);
     const name = this.#nameOf("all");
     if (calls.length === 0) return [] as never;
     const known = await this.#reach(name);
     if (known?.done !== true) {
-      const { traceparent } = this.#run.job;
-      const children = calls.map(async ({ job, input, options }) => {
-        const prepared = await prepareJob(job, input, {
-          ...(traceparent === undefined ? {} : { traceparent }),
-          ...options,
-          tenantId: this.#run.job.tenant_id,
-        });
-        return JSON.parse(jobJson(prepared).text) as unknown;
-      });
-      return await this.#suspend({ name, children: await Promise.all(children) });
+      const children = await Promise.all(calls.map((call) => this.#childJson(call)));
+      return await this.#suspend({ name, children, abandon });
     }
     const results = await this.#asking(() => this.#checkpoints.results(name));
-    const ends = await Promise.all(results.map((result, index) => settledChild(calls[index], result)));
+    const ends = await Promise.all(
+      results.map(async (each, index) => {
+        const result = await readStored(this.#run, each.result, this.#services.backend);
+        return await settledChild(calls[index], { ...each, result });
+      }),
+    );
     if (settled) return ends as never;
     return ends.map((end, index) => {
       if (end.status === "succeeded") return end.value;
-      throw new ChildFailedError(
-        calls[index]?.job.type ?? "",
-        index,
-        results[index]?.job_id ?? undefined,
-        end.error,
-      );
+      const result = results[index];
+      const child = { jobId: result?.job_id ?? undefined, workflowId: result?.workflow_id };
+      throw new ChildFailedError(nameOfChild(calls[index]), index, child, end.error);
     }) as never;
+  }
+
+  async #childJson({ definition, input, options }: ChildCall): Promise<unknown> {
+    const { traceparent, tenant_id: tenantId } = this.#run.job;
+    const all = { ...(traceparent === undefined ? {} : { traceparent }), ...options, tenantId };
+    if (isWorkflow(definition)) return await childWorkflowJson(definition, input, all);
+    return await childJson(definition, input, all);
+  }
+
+  async *results<D extends JobDefinition>(job: D, step: string): AsyncGenerator<StepResult<JobOutput<D>>> {
+    await this.#requireOpen();
+    for (let after: number | null = -1; after !== null; ) {
+      const from: number = after;
+      const page: ResultPage = await this.#asking(() => this.#checkpoints.resultsAfter(step, from));
+      for (const { index, status, result, error } of page.items) {
+        if (status === "succeeded") {
+          const stored = await readStored(this.#run, result, this.#services.backend);
+          yield { index, status, value: (await readOutput(job, stored)) as JobOutput<D> };
+        } else yield { index, status, error: error ?? undefined };
+      }
+      after = page.next;
+    }
   }
 
   async version(name: string): Promise<boolean> {
@@ -232,8 +275,7 @@ export class DurableSteps {
 
   async #save(name: string, value: unknown): Promise<never> {
     await this.#requireOpen();
-    const { text } = toStorableJson(value ?? null, `the result of ${name}`);
-    const stored: unknown = JSON.parse(text);
+    const stored = storedForm(value, name);
     await this.#write({ name, value: stored });
     return (value === undefined ? undefined : stored) as never;
   }
@@ -270,15 +312,14 @@ export class DurableSteps {
   }
 }
 
+/** The result of a step as later executions get it. Refuses a result that JSON would not keep, such as a Map. */
+function storedForm(value: unknown, name: string): unknown {
+  const field = `the result of ${name}`;
+  checkResult(value, field);
+  return JSON.parse(toStorableJson(value ?? null, field).text);
+}
+
 function resultOf({ error, value }: Checkpoint): never {
   if (error !== undefined) throw reviveError(error);
   return (value ?? undefined) as never;
-}
-
-async function settledChild(
-  call: ChildCall | undefined,
-  { status, result, error }: ChildResult,
-): Promise<SettledChild<unknown>> {
-  if (status === "succeeded") return { status, value: await readOutput(call?.job, result) };
-  return { status, error: error ?? undefined };
 }

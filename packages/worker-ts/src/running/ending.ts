@@ -20,7 +20,11 @@ export function endRun(run: Run, verdict: Verdict): void {
   const end: RunEnd = { id: run.id, attempt: run.attempt, ...verdict };
   const isPlain = run.costCents === undefined && run.nextRunAt === undefined;
   run.end = isPlain ? end : { ...end, cost_cents: run.costCents, next_run_at: run.nextRunAt };
-  if (verdict.status === "succeeded" && isPlain && (verdict.result ?? verdict.children) === undefined) {
+  if (
+    verdict.status === "succeeded" &&
+    isPlain &&
+    (verdict.result ?? verdict.children ?? verdict.steps) === undefined
+  ) {
     run.endJson = `{"id":"${run.id}","attempt":${run.attempt},"status":"succeeded"}`;
     addLog(run, verdict);
     return;
@@ -82,8 +86,14 @@ export async function concludeSuccess(run: Run, value: unknown): Promise<Verdict
   try {
     if (definition.output === undefined) checkResult(value, "result");
     else await checkOutput(definition, resultForm(value, "result"));
-    if (run.children === undefined) return { status: "succeeded", result: value };
-    return { status: "succeeded", result: value, children: await Promise.all(run.children) };
+    const { children, added } = run;
+    if (children === undefined && added === undefined) return { status: "succeeded", result: value };
+    return {
+      status: "succeeded",
+      result: value,
+      ...(children === undefined ? {} : { children: await Promise.all(children) }),
+      ...(added === undefined ? {} : { steps: added.w.json, detached: added.detached }),
+    };
   } catch (error) {
     return refusal(error);
   }

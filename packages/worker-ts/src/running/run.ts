@@ -9,6 +9,7 @@
  * - `ending` -> `running`: the transaction that should have ended it was rolled back (`continueRunning`).
  * - any state -> `ended`: the database has confirmed the end, or the lease is lost (`close`).
  */
+import type { AddedSteps } from "@jobforge/sdk-ts";
 import type { ClaimedJob, RunEnd, RunKey } from "../claiming/protocol.ts";
 import type { JobAbortedError } from "../errors.ts";
 import type { HandledType } from "../handled-type.ts";
@@ -25,6 +26,8 @@ export class Run implements RunKey {
   readonly type: HandledType;
   /** A time of performance.now(), like `startedAt` and `endedAt`. */
   readonly claimedAt: number;
+  /** Whether an enqueue has handed the job to this worker. */
+  readonly isHanded: boolean;
   /** How it ended, once that is known, and the same as JSON. */
   end: RunEnd | undefined;
   endJson = "";
@@ -34,6 +37,8 @@ export class Run implements RunKey {
   nextRunAt: string | undefined;
   /** Children to enqueue on success. They are promises because a schema may check their input asynchronously. */
   children: Promise<unknown>[] | undefined;
+  /** Steps to add to the workflow on success. */
+  added: { readonly w: AddedSteps; readonly detached: boolean } | undefined;
   /** What the handler has logged, if it may be kept with the attempt. */
   keptLog: KeptLog | undefined;
   trace: RunTrace | undefined;
@@ -43,10 +48,24 @@ export class Run implements RunKey {
   #aborted: JobAbortedError | undefined;
   #controller: AbortController | undefined;
 
-  constructor(job: ClaimedJob, type: HandledType, claimedAt: number) {
+  constructor(job: ClaimedJob, type: HandledType, claimedAt: number, isHanded = false) {
     this.job = job;
     this.type = type;
     this.claimedAt = claimedAt;
+    this.isHanded = isHanded;
+  }
+
+  /**
+   * Whether its end makes no other job ready: nothing has restrained jobs of its type when it was handed over, and its
+   * handler has added none.
+   */
+  get endsQuietly(): boolean {
+    return (
+      this.isHanded &&
+      this.end?.status === "succeeded" &&
+      this.end.children === undefined &&
+      this.end.steps === undefined
+    );
   }
 
   get id(): string {

@@ -1,25 +1,21 @@
-/**
- * Runs jobs: calls their handlers, enforces their timeouts, and passes their ends on to be settled. It also decides
- * about a handler that does not return after its signal was aborted: the run is given up and its slot becomes free.
- */
-import { checkInput } from "@jobforge/sdk-ts";
+/** Runs jobs: calls their handlers, and passes their ends on to be settled. */
 import type { Backend } from "../backend.ts";
 import type { Demand } from "../claiming/demand.ts";
 import type { Pace } from "../claiming/pace.ts";
 import type { HeartbeatResponse, SettleResponse } from "../claiming/protocol.ts";
 import type { Settlements } from "../claiming/settlements.ts";
 import type { LoopSignal } from "../claiming/signal.ts";
-import type { JobAbortedError } from "../errors.ts";
 import type { HandledType } from "../handled-type.ts";
 import type { WorkerLog } from "../reporting/log.ts";
 import type { Reporting } from "../reporting/reporting.ts";
+import { Aborts } from "./aborts.ts";
 import { type ContextServices, RunContext } from "./context.ts";
 import { callAs } from "./current.ts";
-import { Deadlines } from "./deadlines.ts";
-import { abortReasons, conclude, endRun, failure, noOutcome, type Outcome, refusal } from "./ending.ts";
+import { abortReasons, conclude, endRun, failure, noOutcome, type Outcome } from "./ending.ts";
 import type { HeldRuns } from "./held-runs.ts";
+import { readInput } from "./input.ts";
 import { callHandler, callThrough, type Item, type Middleware } from "./middleware.ts";
-import { Overruns } from "./overruns.ts";
+import { offloadResult } from "./offloading.ts";
 import type { Run, Verdict } from "./run.ts";
 import type { Slots } from "./slots.ts";
 
@@ -35,6 +31,8 @@ export interface RunnerParts {
   readonly middleware: readonly Middleware[];
   /** The time that a handler may continue after its signal was aborted. */
   readonly abortGraceMs: number;
+  /** Whether large results go to the artifact store. */
+  readonly offload: boolean;
   /** Whether the schedule of a run that ignores its timeout waits for the handler. A tick ends before that. */
   readonly waitsForOverruns: boolean;
   /** Whether uncaught errors must be traced to the run that caused them. */
@@ -44,17 +42,25 @@ export interface RunnerParts {
 export class Runner implements ContextServices {
   readonly backend: Backend;
   readonly log: WorkerLog;
+  readonly offload: boolean;
   readonly #parts: RunnerParts;
-  readonly #deadlines = new Deadlines();
   /** The runs whose handler call takes a slot, and how many runs of the same call are open. */
   readonly #open = new Map<Run, { left: number }>();
-  readonly #overruns: Overruns;
+  readonly #aborts: Aborts;
 
   constructor(parts: RunnerParts) {
     this.backend = parts.backend;
     this.log = parts.reporting.log;
+    this.offload = parts.offload;
     this.#parts = parts;
-    this.#overruns = new Overruns(parts.waitsForOverruns);
+    this.#aborts = new Aborts({
+      log: this.log,
+      graceMs: parts.abortGraceMs,
+      waitsForOverruns: parts.waitsForOverruns,
+      isOpen: (run) => this.#open.has(run),
+      end: (run, verdict) => this.#end(run, verdict),
+      freeSlot: (run) => this.#freeSlot(run),
+    });
   }
 
   /** Takes over a claimed job. If the worker holds an earlier attempt of the job, that attempt is lost. */
@@ -80,7 +86,7 @@ export class Runner implements ContextServices {
   updateTimeouts(type: HandledType): void {
     const now = performance.now();
     for (const run of this.#open.keys()) {
-      if (run.type === type && run.aborted === undefined) this.#limitTime(run, now - run.startedAt);
+      if (run.type === type && run.aborted === undefined) this.#aborts.limitTime(run, now - run.startedAt);
     }
   }
 
@@ -110,7 +116,7 @@ export class Runner implements ContextServices {
 
   /** The job was canceled. */
   cancel(run: Run): void {
-    if (run.state === "running" || run.state === "waiting") this.#abort(run, abortReasons.canceled());
+    if (run.state === "running" || run.state === "waiting") this.#aborts.abort(run, abortReasons.canceled());
   }
 
   /** The worker no longer holds the job: the handler's signal is aborted and its result is dropped. */
@@ -118,7 +124,7 @@ export class Runner implements ContextServices {
     if (run.state !== "running" && run.state !== "waiting") return;
     this.#parts.held.letGo(run);
     this.#parts.reporting.report.stale(run);
-    this.#abort(run, abortReasons.lost());
+    this.#aborts.abort(run, abortReasons.lost());
   }
 
   /** The run's end was committed with the handler's own writes. */
@@ -136,23 +142,23 @@ export class Runner implements ContextServices {
 
   /** The handler stops at a durable step, because the run was aborted. */
   leave(run: Run): void {
-    if (run.aborted !== undefined && this.#open.has(run)) void this.#endAborted(run);
+    if (run.aborted !== undefined && this.#open.has(run)) this.#aborts.end(run);
   }
 
   // Shutdown.
 
   /** Aborts every open run because the worker shuts down. Handlers get `graceMs` to return. */
   abortAll(graceMs: number): void {
-    for (const run of this.#open.keys()) this.#abort(run, abortReasons.shutdown(), graceMs);
+    for (const run of this.#open.keys()) this.#aborts.abort(run, abortReasons.shutdown(), graceMs);
   }
 
   /** Ends the runs whose handlers ignore their timeout: nothing will keep their leases. */
   async endOverruns(): Promise<void> {
-    await Promise.all(this.#overruns.all.map((run) => this.#endAborted(run)));
+    await this.#aborts.endOverruns();
   }
 
   stop(): void {
-    this.#deadlines.stop();
+    this.#aborts.stop();
   }
 
   /** The runs whose handlers are in progress. */
@@ -187,7 +193,7 @@ export class Runner implements ContextServices {
     const { hooks, spans } = this.#parts.reporting;
     if (this.log.isEnabled("debug")) this.log.job("debug", run, undefined, "Job started");
     hooks.started(run);
-    this.#limitTime(run, 0);
+    this.#aborts.limitTime(run, 0);
     spans.start(run);
   }
 
@@ -195,10 +201,12 @@ export class Runner implements ContextServices {
     const items: Item[] = [];
     const called: Run[] = [];
     for (const run of runs) {
-      const input = await this.#input(run);
-      if (input === undefined) continue;
-      items.push({ input: input.value, job: new RunContext(run, this) });
-      called.push(run);
+      const input = await readInput(run, this.backend);
+      if ("end" in input) this.#end(run, input.end);
+      else {
+        items.push({ input: input.value, job: new RunContext(run, this) });
+        called.push(run);
+      }
     }
     const [first] = called;
     if (first === undefined) return;
@@ -216,30 +224,12 @@ export class Runner implements ContextServices {
     }
   }
 
-  /**
-   * The checked payload; undefined when the run ends here because it was aborted, or because the payload is invalid.
-   */
-  async #input(run: Run): Promise<{ readonly value: unknown } | undefined> {
-    const { definition } = run.type.handler;
-    if (run.aborted !== undefined) {
-      this.#end(run, { status: "released" });
-      return undefined;
-    }
-    if (definition.input === undefined) return { value: run.job.payload };
-    try {
-      return { value: await checkInput(definition, run.job.payload) };
-    } catch (error) {
-      this.#end(run, refusal(error));
-      return undefined;
-    }
-  }
-
   /** The handler has returned or thrown. Nothing happens if the run was given up before. */
   async #returned(run: Run, outcome: Outcome, jobs: number): Promise<void> {
     if (!this.#open.has(run)) return;
     this.#parts.pace.noteCall(run.type, performance.now() - run.startedAt, jobs);
     const verdict = await conclude(run, outcome);
-    this.#end(run, verdict);
+    this.#end(run, this.offload ? await offloadResult(run, verdict, this) : verdict);
   }
 
   /** The last resort: after an error outside of the handler, the runs of the call fail and their slot becomes free. */
@@ -256,8 +246,7 @@ export class Runner implements ContextServices {
     const call = this.#open.get(run);
     if (call === undefined) return;
     this.#open.delete(run);
-    this.#overruns.delete(run);
-    this.#deadlines.clear(run);
+    this.#aborts.clear(run);
     try {
       if (run.state === "running") {
         run.stopClock();
@@ -278,6 +267,15 @@ export class Runner implements ContextServices {
     this.#parts.signal.schedule();
   }
 
+  /** The run no longer takes part in the slot of its call, although its handler continues. */
+  #freeSlot(run: Run): void {
+    const call = this.#open.get(run);
+    if (call === undefined) return;
+    this.#open.set(run, { left: 0 });
+    call.left -= 1;
+    if (call.left === 0) this.#free(run.type);
+  }
+
   #free(type: HandledType): void {
     const { slots, demand, signal } = this.#parts;
     slots.free(type);
@@ -285,61 +283,5 @@ export class Runner implements ContextServices {
     // A type that was left out of claims has room again, and jobs of it may be due.
     if (demand.takeLeftOut(type)) signal.noteDue();
     signal.schedule();
-  }
-
-  // Aborts.
-
-  #limitTime(run: Run, elapsedMs: number): void {
-    const { timeoutMs, hasDefaultTimeout } = run.type;
-    if (timeoutMs === undefined) {
-      this.#deadlines.clear(run);
-      return;
-    }
-    const timedOut = (): void => this.#abort(run, abortReasons.timeout(timeoutMs, hasDefaultTimeout));
-    this.#deadlines.set(run, timeoutMs - elapsedMs, timedOut);
-  }
-
-  #abort(run: Run, reason: JobAbortedError, graceMs: number = this.#parts.abortGraceMs): void {
-    run.abort(reason);
-    if (this.#open.has(run)) this.#waitFor(run, graceMs);
-  }
-
-  #waitFor(run: Run, graceMs: number): void {
-    this.#deadlines.set(run, graceMs, () => this.#giveUp(run));
-  }
-
-  /** The handler ignores its signal. It cannot be stopped, but the worker no longer waits for it. */
-  #giveUp(run: Run): void {
-    if (run.state === "ending") {
-      this.#waitFor(run, this.#parts.abortGraceMs);
-      return;
-    }
-    if (this.#overruns.accepts(run)) {
-      this.#waitForHandler(run);
-      return;
-    }
-    const reason = run.aborted?.kind ?? null;
-    if (!this.#overruns.has(run)) {
-      const message = "The handler ignores its aborted signal; its slot becomes free while it continues";
-      this.log.job("error", run, { reason }, message);
-    }
-    void this.#endAborted(run);
-  }
-
-  async #endAborted(run: Run): Promise<void> {
-    this.#end(run, await conclude(run, { thrown: run.aborted }));
-  }
-
-  /** Frees the slot of a run that has run into its timeout, and ends it when its handler returns, or at the latest. */
-  #waitForHandler(run: Run): void {
-    const call = this.#open.get(run);
-    if (call === undefined) return;
-    const message = "The handler ignores its timeout; its slot becomes free, and its schedule waits for it";
-    this.log.job("error", run, { reason: "timeout" }, message);
-    // The run no longer takes part in the slot of its call.
-    this.#open.set(run, { left: 0 });
-    this.#deadlines.set(run, this.#overruns.add(run), () => this.#giveUp(run));
-    call.left -= 1;
-    if (call.left === 0) this.#free(run.type);
   }
 }

@@ -10,8 +10,15 @@ import {
   type StageQueue,
 } from "@jobforge/sdk-ts";
 import { afterAll, describe, expect, onTestFinished } from "vitest";
-import { findRedis, type RedisServer, startRedis } from "../../../../test/redis.ts";
+import {
+  findRedis,
+  type RedisCluster,
+  type RedisServer,
+  startRedis,
+  startRedisCluster,
+} from "../../../../test/redis.ts";
 import { workerLoop } from "../../src/index.ts";
+import { Happening, until } from "../support/happening.ts";
 import { loseLeases, statuses } from "../support/jobs.ts";
 import { T, test } from "../support/work.ts";
 
@@ -70,19 +77,32 @@ async function drain(queue: StageQueue, runStage: (job: QueueJob) => Promise<unk
 }
 
 let server: Promise<RedisServer> | undefined;
-afterAll(async () => void (await (await server)?.stop()));
+let cluster: Promise<RedisCluster> | undefined;
+afterAll(async () => {
+  await (await server)?.stop();
+  await (await cluster)?.stop();
+});
+
+function bullQueue(redis: string | readonly string[]): StageQueue {
+  const forge = new BullForge({ redis, prefix: `p-${randomBytes(6).toString("hex")}` });
+  onTestFinished(() => forge.close());
+  return new BullJobQueue(forge);
+}
 
 async function onRedis(): Promise<StageQueue> {
   server ??= startRedis();
-  const forge = new BullForge({ redis: (await server).url, prefix: `p-${randomBytes(6).toString("hex")}` });
-  onTestFinished(() => forge.close());
-  return new BullJobQueue(forge);
+  return bullQueue((await server).url);
+}
+
+async function onCluster(): Promise<StageQueue> {
+  cluster ??= startRedisCluster();
+  return bullQueue((await cluster).urls);
 }
 
 const queues: Readonly<Record<string, (forge: JobForge) => StageQueue | Promise<StageQueue>>> = {
   "on JobForge": (forge) => new JobForgeJobQueue(forge),
   "in memory": () => new MemoryJobQueue(),
-  ...((await findRedis()) === undefined ? {} : { "on Redis": onRedis }),
+  ...((await findRedis()) === undefined ? {} : { "on Redis": onRedis, "on a Redis Cluster": onCluster }),
 };
 
 describe.each(Object.entries(queues))("%s", (_name, queueOn) => {
@@ -149,6 +169,47 @@ test.for([
     expect(await statuses(db)).toEqual({ succeeded: 4 });
   },
 );
+
+test("the loop renews the claim of a stage that takes long, and no longer when the stage has ended", async ({
+  db,
+  forge,
+}) => {
+  const queue = new JobForgeJobQueue(forge);
+  await start(queue);
+  const stop = new AbortController();
+  const wasRenewed = () => db.value<boolean>("select heartbeat_at > locked_at from jobforge_jobs");
+  const errors: unknown[] = [];
+  await workerLoop(queue, "w1", {
+    heartbeatMs: 1,
+    signal: stop.signal,
+    onError: (error) => errors.push(error),
+    runStage: async () => {
+      await until(wasRenewed);
+      stop.abort();
+    },
+  });
+  expect(errors).toEqual([]);
+  expect(await statuses(db)).toEqual({ succeeded: 1 });
+});
+
+test("a heartbeat that fails is reported, and the stage ends as usual", async () => {
+  const queue = new MemoryJobQueue();
+  await start(queue);
+  const stop = new AbortController();
+  const reported = new Happening<unknown>();
+  const watched = Object.assign(queue, { heartbeat: () => Promise.reject(new Error("no connection")) });
+  await workerLoop(watched, "w1", {
+    heartbeatMs: 1,
+    signal: stop.signal,
+    onError: reported.now,
+    runStage: async () => {
+      await reported.once();
+      stop.abort();
+    },
+  });
+  expect(await reported.once()).toEqual(new Error("no connection"));
+  expect(queue.jobs.map(({ status }) => status)).toEqual(["done"]);
+});
 
 test("a queue that fails does not end the loop, and is called again after a growing delay", async () => {
   const times: number[] = [];

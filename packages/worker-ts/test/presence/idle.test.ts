@@ -78,20 +78,6 @@ test("a heartbeat finds a job whose notification was lost", async ({ db, forge }
   await ran.once();
 });
 
-test("an idle worker that is notified looks for jobs less and less often", async ({ db, forge }) => {
-  const observed = observedClaims(forge);
-  await using worker = createWorker(observed.forge, {
-    logger: keptLog().logger,
-    handlers: [job.handle(() => undefined)],
-  });
-  await worker.start();
-  await untilMarked(db, 1);
-  // At its start, after it was marked, and then 2, 4 and 8 seconds later.
-  const times = await observed.claims.times(4);
-  const [, second = 0, third = 0, fourth = 0] = times;
-  expect(fourth - third).toBeGreaterThan(third - second);
-});
-
 test("a worker with listen: false finds its jobs by polling", async ({ db, forge }) => {
   const ran = new Happening();
   const listens = new Happening();

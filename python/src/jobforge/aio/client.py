@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..arguments import check_timeout
+from ..artifacts.stored_value import is_stored_value
 from ..definition import NewJob
-from ..errors import JobForgeError
+from ..errors import ArtifactStoreRequiredError, JobForgeError
+from ..jsontext import JsonText, dumps
 from ..operations import jobs as calls
-from ..operations.enqueue import MAX_JOBS, Chunk, cut, enqueue, prepare_jobs, prepare_next
+from ..operations.enqueue import MAX_JOBS, Chunk, cut, prepare_jobs, prepare_next
 from ..operations.prepare import definition_of, new_job, prepare_job
 from ..operations.sync import sync
 from ..records import BulkCounts
 from ..words import UNSET
+from .artifacts import AsyncArtifacts
+from .client_jobs import AsyncClientJobs
+from .enqueue_alone import enqueue_alone
 from .groups import (
     AsyncAllJobs,
     AsyncAuditLog,
@@ -33,32 +39,40 @@ from .runner import AsyncRunner
 from .runs import AsyncRuns
 from .schedules import AsyncSchedules, AsyncTransactionSchedules
 from .wait import AsyncWait
+from .webhooks import AsyncEgress, AsyncWebhooks
+from .workflows import AsyncStartedWorkflow, AsyncWorkflows
 
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 
     from typing_extensions import Unpack
 
     from ..arguments import Duration, Tenant
+    from ..artifacts.forms import AsyncAnyStore
     from ..definition import EnqueueOptions, JobDefinition, JobOptions
-    from ..operating import PolicySync, ScheduleSync
+    from ..gathering.async_gatherer import AsyncGatherer
     from ..operations.filters import JobFilters
     from ..operations.prepare import PreparedJob
-    from ..records import BulkResult, CancelResult, Job, JobAttempt, JobLog, JobReason, RescheduleResult
+    from ..policies import PolicySync, ScheduleSync
+    from ..records import Job
     from ..schedule import ScheduleDefinition
     from ..signals import AsyncDoneSignals
     from ..transport.base import AsyncTransport
     from ..wake import AsyncWaker
+    from ..workflows.definition import WorkflowDefinition
+    from ..workflows.options import StartOptions
+    from ..workflows.records import SentSignal
 
 T = TypeVar("T")
 In = TypeVar("In")
 Out = TypeVar("Out")
 
 
-class AsyncClient:
+class AsyncClient(AsyncClientJobs):
     """What `AsyncJobForge`, `forge.on(…)` and `forge.within(…)` have in common."""
+
+    workflows: AsyncWorkflows
 
     def __init__(
         self,
@@ -66,8 +80,10 @@ class AsyncClient:
         signals: AsyncDoneSignals,
         *,
         waker: AsyncWaker | None = None,
+        gatherer: AsyncGatherer | None = None,
         root: AsyncClient | None = None,
         timeout: float | None = None,
+        artifacts: AsyncAnyStore | None = None,
     ) -> None:
         """A transaction has no `waker`: its commit sends the notification. `root` is the client of handles."""
         self.transport = transport
@@ -75,9 +91,16 @@ class AsyncClient:
         self._runner = runner = AsyncRunner(transport, timeout)
         self._signals = signals
         self._waker = waker
+        self._gatherer = gatherer
         self._root = root
+        # In a transaction, a note about an artifact could be rolled back.
+        outside = root._runner if root is not None and transport.is_transaction else runner  # noqa: SLF001
+        self.artifacts = AsyncArtifacts(outside, artifacts)
         self.schedules = AsyncSchedules(runner)
         self.runs = AsyncRuns(runner)
+        self.workflows = AsyncWorkflows(
+            runner, signals, (root or self).transport, None if root is None else root.workflows
+        )
         self.jobs = AsyncAllJobs(runner)
         self.gates = AsyncGates(runner)
         self.limits = AsyncLimits(runner)
@@ -88,6 +111,8 @@ class AsyncClient:
         self.usage = AsyncUsageReports(runner)
         self.audit = AsyncAuditLog(runner)
         self.connectors = AsyncConnectors(runner)
+        self.egress = AsyncEgress(runner)
+        self.webhooks = AsyncWebhooks(runner)
         self.installation = AsyncInstallation(runner)
 
     @overload
@@ -109,14 +134,33 @@ class AsyncClient:
         job was changed).
         """
         prepared = prepare_job(new_job(job, input), {**options, "tenant": tenant})
-        definition = prepared.definition
-        leads = self._waker is None or self._waker.leads(definition.type)
-        found = await self._runner.run(enqueue(prepared, notify=leads))
-        if self._waker is not None and not leads:
-            is_later = "run_at" in prepared.keys or "delay_ms" in prepared.keys
-            self._waker.follow(definition.type, found.run_at if is_later else None)
+        if prepared.offload:
+            return await self._enqueue_offloaded(prepared)
+        if self._gatherer is None:
+            found = await enqueue_alone(self._runner, self._waker, prepared)
+        else:
+            found = await self._gatherer.enqueue(prepared)
         root = self._root or self
-        return AsyncEnqueuedJob(root, definition, found.id, prepared.tenant, found.outcome, found.job)
+        return AsyncEnqueuedJob(root, prepared.definition, found.id, prepared.tenant, found.outcome, found.job)
+
+    async def _enqueue_offloaded(self, prepared: PreparedJob) -> AsyncEnqueuedJob[Any]:
+        """The call for many jobs binds a stored payload to its job."""
+        [found] = await self._enqueue_all([prepared], partial=False)
+        assert found is not None  # noqa: S101 - narrows the type: only fitting jobs can be rejected
+        return found
+
+    async def _offloaded(self, job: PreparedJob) -> PreparedJob:
+        """The job with a reference instead of a large payload.
+
+        It is stored first and enqueued afterwards, so that no worker sees a job without its payload. The payload of a
+        job that is not enqueued after all is deleted after a day.
+        """
+        if job.offload and not self.artifacts.can_offload:
+            raise ArtifactStoreRequiredError
+        if not job.is_large:
+            return job
+        stored = await self.artifacts.offload_payload(job.payload.text, tenant=job.tenant)
+        return replace(job, payload=JsonText(dumps(stored)))
 
     async def enqueue_many(
         self, jobs: Sequence[NewJob[Out]], **shared: Unpack[EnqueueOptions]
@@ -157,7 +201,7 @@ class AsyncClient:
         counts = BulkCounts()
         part: list[PreparedJob] = []
         async for job in _each(jobs):
-            part.append(prepare_next(job, counts.enqueued + len(part), shared))
+            part.append(await self._offloaded(prepare_next(job, counts.enqueued + len(part), shared)))
             if len(part) == MAX_JOBS:
                 counts = await self._send_part(part, counts)
                 part = []
@@ -178,6 +222,7 @@ class AsyncClient:
     async def _enqueue_all(
         self, prepared: Sequence[PreparedJob], *, partial: bool
     ) -> list[AsyncEnqueuedJob[Any] | None]:
+        prepared = [await self._offloaded(job) for job in prepared]
         chunks = cut(prepared)
         rows: list[dict[str, Any]] = [{}] * len(prepared)
         if len(chunks) > 1 and self.transport.can_transact:
@@ -196,14 +241,32 @@ class AsyncClient:
             for row, job in zip(rows, prepared, strict=True)
         ]
 
+    async def start(
+        self, workflow: WorkflowDefinition[In, Out], input: In | Any, *, tenant: Tenant, **options: Unpack[StartOptions]
+    ) -> AsyncStartedWorkflow[Out]:
+        """Starts a workflow, and returns a handle with its outcome. See `workflows.start`."""
+        return await self.workflows.start(workflow, input, tenant=tenant, **options)
+
+    async def signal(
+        self, id: str, name: str, payload: Any = UNSET, *, tenant: Tenant, key: str | None = None
+    ) -> SentSignal:
+        """Sends a signal to a workflow, or to a job that waits for one. See `workflows.signal`."""
+        return await self.workflows.signal(id, name, payload, tenant=tenant, key=key)
+
     def handle(self, id: str, *, tenant: Tenant, job: JobDefinition[Any, Out] | None = None) -> AsyncJobHandle[Out]:
         """A handle for a known job id. It makes no call."""
         names = calls.reference(id, tenant)
         return AsyncJobHandle(self._root or self, job, str(names["p_job_id"]), str(names["p_tenant_id"]))
 
     async def get(self, id: str, *, tenant: Tenant, job: Any = None) -> Job | None:
-        """The job as it is now; None if the tenant has no job with this id."""
-        return await self._runner.run(calls.get(id, tenant, job))
+        """The job as it is now; None if the tenant has no job with this id.
+
+        With a definition, a payload that was offloaded is read from the artifact store.
+        """
+        found = await self._runner.run(calls.get(id, tenant, job))
+        if found is None or job is None or not is_stored_value(found.payload):
+            return found
+        return replace(found, payload=await self.artifacts.resolve(found.payload, tenant=tenant))
 
     def list(
         self, *, tenant: Tenant, job: Any = None, page_size: int | None = None, **filters: Unpack[JobFilters]
@@ -217,62 +280,8 @@ class AsyncClient:
         # Not in the transaction: no worker sees the job before the commit.
         transport = (self._root or self).transport
         args = calls.reference(id, tenant)
-        return await AsyncWait(transport, self._signals, args, definition, check_timeout(timeout)).result()
-
-    async def attempts(self, id: str, *, tenant: Tenant) -> builtins.list[JobAttempt]:
-        """The attempts of a job, the first one first."""
-        return await self._runner.do(calls.attempts(id, tenant))
-
-    async def logs(self, id: str, *, tenant: Tenant) -> builtins.list[JobLog]:
-        """What the handler logged in each attempt, if the policy of the type keeps logs (`keep_logs`)."""
-        return await self._runner.do(calls.logs(id, tenant))
-
-    async def explain(self, id: str, *, tenant: Tenant) -> builtins.list[JobReason] | None:
-        """Why a job is not running now, or how it finished; None if there is no such job.
-
-        Reasons come in the order in which to remove them.
-        """
-        return await self._runner.run(calls.explain(id, tenant))
-
-    async def cancel(self, id: str, *, tenant: Tenant) -> CancelResult:
-        """Cancels a queued job at once. Asks a running job to stop: it is canceled when its run ends."""
-        return await self._runner.run(calls.cancel(id, tenant))
-
-    async def cancel_many(
-        self, *, tenant: Tenant, limit: int | None = None, **filters: Unpack[JobFilters]
-    ) -> BulkResult:
-        """Cancels the jobs that match the filters. At least one filter is required; `limit` is 1000 per call."""
-        return await self._runner.run(calls.change_many("cancel", tenant, limit, filters))
-
-    async def reschedule(
-        self, id: str, *, tenant: Tenant, run_at: datetime | None = None, max_attempts: int | None = None
-    ) -> RescheduleResult:
-        """Runs a queued, failed or dead job now or at another time.
-
-        A failed or dead job gets a new budget of executions. For a queued job, `max_attempts` is its new total.
-        """
-        return await self._runner.run(calls.reschedule(id, tenant, run_at, max_attempts))
-
-    async def reschedule_many(
-        self, *, tenant: Tenant, limit: int | None = None, **filters: Unpack[JobFilters]
-    ) -> BulkResult:
-        """Runs the queued, failed and dead jobs that match the filters now."""
-        return await self._runner.run(calls.change_many("reschedule", tenant, limit, filters))
-
-    async def update(
-        self,
-        id: str,
-        *,
-        tenant: Tenant,
-        job: Any = None,
-        payload: Any = UNSET,
-        priority: int | None = None,
-        tags: Sequence[str] | None = None,
-        run_at: datetime | None = None,
-    ) -> Job:
-        """Changes a queued job. If a definition is given, its schema checks the new payload."""
-        changes: Mapping[str, Any] = {"payload": payload, "priority": priority, "tags": tags, "run_at": run_at}
-        return await self._runner.run(calls.update(id, tenant, job, changes))
+        wait = AsyncWait(transport, self._signals, args, definition, check_timeout(timeout))
+        return await wait.result(self.artifacts)
 
     async def sync(
         self,
@@ -302,7 +311,8 @@ class AsyncTransactionClient(AsyncClient):
     schedules: AsyncTransactionSchedules
 
     def __init__(self, transport: AsyncTransport, signals: AsyncDoneSignals, root: AsyncClient | None = None) -> None:
-        super().__init__(transport, signals, root=root)
+        store = None if root is None else root.artifacts.store
+        super().__init__(transport, signals, root=root, artifacts=store)
         self.schedules = AsyncTransactionSchedules(self._runner)
 
 

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..arguments import check_timeout
+from ..artifacts.stored_value import is_stored_value
 from ..definition import NewJob
-from ..errors import JobForgeError
+from ..errors import ArtifactStoreRequiredError, JobForgeError
+from ..jsontext import JsonText, dumps
 from ..operations import jobs as calls
-from ..operations.enqueue import MAX_JOBS, Chunk, cut, enqueue, prepare_jobs, prepare_next
+from ..operations.enqueue import MAX_JOBS, Chunk, cut, prepare_jobs, prepare_next
 from ..operations.prepare import definition_of, new_job, prepare_job
 from ..operations.sync import sync
 from ..records import BulkCounts
 from ..words import UNSET
+from .artifacts import Artifacts
+from .client_jobs import ClientJobs
+from .enqueue_alone import enqueue_alone
 from .groups import (
     AllJobs,
     AuditLog,
@@ -33,32 +39,40 @@ from .runner import Runner
 from .runs import Runs
 from .schedules import Schedules, TransactionSchedules
 from .wait import Wait
+from .webhooks import Egress, Webhooks
+from .workflows import StartedWorkflow, Workflows
 
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from typing_extensions import Unpack
 
     from ..arguments import Duration, Tenant
+    from ..artifacts.forms import AnyStore
     from ..definition import EnqueueOptions, JobDefinition, JobOptions
-    from ..operating import PolicySync, ScheduleSync
+    from ..gathering.gatherer import Gatherer
     from ..operations.filters import JobFilters
     from ..operations.prepare import PreparedJob
-    from ..records import BulkResult, CancelResult, Job, JobAttempt, JobLog, JobReason, RescheduleResult
+    from ..policies import PolicySync, ScheduleSync
+    from ..records import Job
     from ..schedule import ScheduleDefinition
     from ..signals import DoneSignals
     from ..transport.base import Transport
     from ..wake import Waker
+    from ..workflows.definition import WorkflowDefinition
+    from ..workflows.options import StartOptions
+    from ..workflows.records import SentSignal
 
 T = TypeVar("T")
 In = TypeVar("In")
 Out = TypeVar("Out")
 
 
-class Client:
+class Client(ClientJobs):
     """What `JobForge`, `forge.on(…)` and `forge.within(…)` have in common."""
+
+    workflows: Workflows
 
     def __init__(
         self,
@@ -66,8 +80,10 @@ class Client:
         signals: DoneSignals,
         *,
         waker: Waker | None = None,
+        gatherer: Gatherer | None = None,
         root: Client | None = None,
         timeout: float | None = None,
+        artifacts: AnyStore | None = None,
     ) -> None:
         """A transaction has no `waker`: its commit sends the notification. `root` is the client of handles."""
         self.transport = transport
@@ -75,9 +91,14 @@ class Client:
         self._runner = runner = Runner(transport, timeout)
         self._signals = signals
         self._waker = waker
+        self._gatherer = gatherer
         self._root = root
+        # In a transaction, a note about an artifact could be rolled back.
+        outside = root._runner if root is not None and transport.is_transaction else runner  # noqa: SLF001
+        self.artifacts = Artifacts(outside, artifacts)
         self.schedules = Schedules(runner)
         self.runs = Runs(runner)
+        self.workflows = Workflows(runner, signals, (root or self).transport, None if root is None else root.workflows)
         self.jobs = AllJobs(runner)
         self.gates = Gates(runner)
         self.limits = Limits(runner)
@@ -88,6 +109,8 @@ class Client:
         self.usage = UsageReports(runner)
         self.audit = AuditLog(runner)
         self.connectors = Connectors(runner)
+        self.egress = Egress(runner)
+        self.webhooks = Webhooks(runner)
         self.installation = Installation(runner)
 
     @overload
@@ -109,14 +132,33 @@ class Client:
         job was changed).
         """
         prepared = prepare_job(new_job(job, input), {**options, "tenant": tenant})
-        definition = prepared.definition
-        leads = self._waker is None or self._waker.leads(definition.type)
-        found = self._runner.run(enqueue(prepared, notify=leads))
-        if self._waker is not None and not leads:
-            is_later = "run_at" in prepared.keys or "delay_ms" in prepared.keys
-            self._waker.follow(definition.type, found.run_at if is_later else None)
+        if prepared.offload:
+            return self._enqueue_offloaded(prepared)
+        if self._gatherer is None:
+            found = enqueue_alone(self._runner, self._waker, prepared)
+        else:
+            found = self._gatherer.enqueue(prepared)
         root = self._root or self
-        return EnqueuedJob(root, definition, found.id, prepared.tenant, found.outcome, found.job)
+        return EnqueuedJob(root, prepared.definition, found.id, prepared.tenant, found.outcome, found.job)
+
+    def _enqueue_offloaded(self, prepared: PreparedJob) -> EnqueuedJob[Any]:
+        """The call for many jobs binds a stored payload to its job."""
+        [found] = self._enqueue_all([prepared], partial=False)
+        assert found is not None  # noqa: S101 - narrows the type: only fitting jobs can be rejected
+        return found
+
+    def _offloaded(self, job: PreparedJob) -> PreparedJob:
+        """The job with a reference instead of a large payload.
+
+        It is stored first and enqueued afterwards, so that no worker sees a job without its payload. The payload of a
+        job that is not enqueued after all is deleted after a day.
+        """
+        if job.offload and not self.artifacts.can_offload:
+            raise ArtifactStoreRequiredError
+        if not job.is_large:
+            return job
+        stored = self.artifacts.offload_payload(job.payload.text, tenant=job.tenant)
+        return replace(job, payload=JsonText(dumps(stored)))
 
     def enqueue_many(self, jobs: Sequence[NewJob[Out]], **shared: Unpack[EnqueueOptions]) -> list[EnqueuedJob[Out]]:
         """Enqueues any number of jobs, of one or several definitions and tenants. Returns a handle for each, in order.
@@ -155,7 +197,7 @@ class Client:
         counts = BulkCounts()
         part: list[PreparedJob] = []
         for job in _each(jobs):
-            part.append(prepare_next(job, counts.enqueued + len(part), shared))
+            part.append(self._offloaded(prepare_next(job, counts.enqueued + len(part), shared)))
             if len(part) == MAX_JOBS:
                 counts = self._send_part(part, counts)
                 part = []
@@ -174,6 +216,7 @@ class Client:
         return counts
 
     def _enqueue_all(self, prepared: Sequence[PreparedJob], *, partial: bool) -> list[EnqueuedJob[Any] | None]:
+        prepared = [self._offloaded(job) for job in prepared]
         chunks = cut(prepared)
         rows: list[dict[str, Any]] = [{}] * len(prepared)
         if len(chunks) > 1 and self.transport.can_transact:
@@ -192,14 +235,30 @@ class Client:
             for row, job in zip(rows, prepared, strict=True)
         ]
 
+    def start(
+        self, workflow: WorkflowDefinition[In, Out], input: In | Any, *, tenant: Tenant, **options: Unpack[StartOptions]
+    ) -> StartedWorkflow[Out]:
+        """Starts a workflow, and returns a handle with its outcome. See `workflows.start`."""
+        return self.workflows.start(workflow, input, tenant=tenant, **options)
+
+    def signal(self, id: str, name: str, payload: Any = UNSET, *, tenant: Tenant, key: str | None = None) -> SentSignal:
+        """Sends a signal to a workflow, or to a job that waits for one. See `workflows.signal`."""
+        return self.workflows.signal(id, name, payload, tenant=tenant, key=key)
+
     def handle(self, id: str, *, tenant: Tenant, job: JobDefinition[Any, Out] | None = None) -> JobHandle[Out]:
         """A handle for a known job id. It makes no call."""
         names = calls.reference(id, tenant)
         return JobHandle(self._root or self, job, str(names["p_job_id"]), str(names["p_tenant_id"]))
 
     def get(self, id: str, *, tenant: Tenant, job: Any = None) -> Job | None:
-        """The job as it is now; None if the tenant has no job with this id."""
-        return self._runner.run(calls.get(id, tenant, job))
+        """The job as it is now; None if the tenant has no job with this id.
+
+        With a definition, a payload that was offloaded is read from the artifact store.
+        """
+        found = self._runner.run(calls.get(id, tenant, job))
+        if found is None or job is None or not is_stored_value(found.payload):
+            return found
+        return replace(found, payload=self.artifacts.resolve(found.payload, tenant=tenant))
 
     def list(
         self, *, tenant: Tenant, job: Any = None, page_size: int | None = None, **filters: Unpack[JobFilters]
@@ -213,58 +272,8 @@ class Client:
         # Not in the transaction: no worker sees the job before the commit.
         transport = (self._root or self).transport
         args = calls.reference(id, tenant)
-        return Wait(transport, self._signals, args, definition, check_timeout(timeout)).result()
-
-    def attempts(self, id: str, *, tenant: Tenant) -> builtins.list[JobAttempt]:
-        """The attempts of a job, the first one first."""
-        return self._runner.do(calls.attempts(id, tenant))
-
-    def logs(self, id: str, *, tenant: Tenant) -> builtins.list[JobLog]:
-        """What the handler logged in each attempt, if the policy of the type keeps logs (`keep_logs`)."""
-        return self._runner.do(calls.logs(id, tenant))
-
-    def explain(self, id: str, *, tenant: Tenant) -> builtins.list[JobReason] | None:
-        """Why a job is not running now, or how it finished; None if there is no such job.
-
-        Reasons come in the order in which to remove them.
-        """
-        return self._runner.run(calls.explain(id, tenant))
-
-    def cancel(self, id: str, *, tenant: Tenant) -> CancelResult:
-        """Cancels a queued job at once. Asks a running job to stop: it is canceled when its run ends."""
-        return self._runner.run(calls.cancel(id, tenant))
-
-    def cancel_many(self, *, tenant: Tenant, limit: int | None = None, **filters: Unpack[JobFilters]) -> BulkResult:
-        """Cancels the jobs that match the filters. At least one filter is required; `limit` is 1000 per call."""
-        return self._runner.run(calls.change_many("cancel", tenant, limit, filters))
-
-    def reschedule(
-        self, id: str, *, tenant: Tenant, run_at: datetime | None = None, max_attempts: int | None = None
-    ) -> RescheduleResult:
-        """Runs a queued, failed or dead job now or at another time.
-
-        A failed or dead job gets a new budget of executions. For a queued job, `max_attempts` is its new total.
-        """
-        return self._runner.run(calls.reschedule(id, tenant, run_at, max_attempts))
-
-    def reschedule_many(self, *, tenant: Tenant, limit: int | None = None, **filters: Unpack[JobFilters]) -> BulkResult:
-        """Runs the queued, failed and dead jobs that match the filters now."""
-        return self._runner.run(calls.change_many("reschedule", tenant, limit, filters))
-
-    def update(
-        self,
-        id: str,
-        *,
-        tenant: Tenant,
-        job: Any = None,
-        payload: Any = UNSET,
-        priority: int | None = None,
-        tags: Sequence[str] | None = None,
-        run_at: datetime | None = None,
-    ) -> Job:
-        """Changes a queued job. If a definition is given, its schema checks the new payload."""
-        changes: Mapping[str, Any] = {"payload": payload, "priority": priority, "tags": tags, "run_at": run_at}
-        return self._runner.run(calls.update(id, tenant, job, changes))
+        wait = Wait(transport, self._signals, args, definition, check_timeout(timeout))
+        return wait.result(self.artifacts)
 
     def sync(
         self,
@@ -294,7 +303,8 @@ class TransactionClient(Client):
     schedules: TransactionSchedules
 
     def __init__(self, transport: Transport, signals: DoneSignals, root: Client | None = None) -> None:
-        super().__init__(transport, signals, root=root)
+        store = None if root is None else root.artifacts.store
+        super().__init__(transport, signals, root=root, artifacts=store)
         self.schedules = TransactionSchedules(self._runner)
 
 

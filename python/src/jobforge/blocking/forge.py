@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from ..arguments import check_timeout
+from ..arguments import check_bool, check_timeout
 from ..connect import ForgeOptions, transport_of
+from ..gathering.gatherer import Gatherer
 from ..settings import Settings
 from ..signals import DoneSignals
 from ..transport.foreign import foreign_transport
@@ -13,15 +14,17 @@ from ..transport.statement import Placeholder, Statements
 from ..wake import Waker
 from ..words import DEFAULT_TIMEOUT
 from .client import Client, TransactionClient
+from .runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
 
     from ..arguments import Duration
+    from ..artifacts.forms import AnyStore
     from ..transport.base import Transport
     from ..transport.driver import PoolMode
-    from ..transport.http import Token
+    from ..transport.http_messages import Token
 
 
 class JobForge(Client):
@@ -44,6 +47,8 @@ class JobForge(Client):
         pool_mode: PoolMode = "session",
         max_connections: int = 10,
         name_tenant: bool = True,
+        artifacts: AnyStore | None = None,
+        gather: bool = True,
         transport: Transport | None = None,
     ) -> None:
         """Over Postgres with `database`, a URL; over HTTP with `url` and `token`.
@@ -54,6 +59,9 @@ class JobForge(Client):
         - `schema`: the API schema that was chosen at migration.
         - `timeout`: how long a call may take, in seconds. None: no limit.
         - `pool_mode`: `transaction` for a pooler in transaction mode; waiting uses polling only then.
+        - `artifacts`: where large contents are kept, such as `open_store(…)` of `jobforge.artifacts`.
+        - `gather`: False sends each `enqueue` as a statement of its own, instead of together with others that are made
+          at the same time.
         - `name_tenant`: False leaves the setting `app.tenant_id` alone.
         """
         self._options = ForgeOptions(
@@ -70,7 +78,11 @@ class JobForge(Client):
             name_tenant=name_tenant,
         )
         made = transport or transport_of(self._options)
-        super().__init__(made, DoneSignals(made), waker=Waker(made))
+        waker = Waker(made)
+        # A call in a transaction of the caller must be sent at once, and its error must not concern other calls.
+        gathers = check_bool(gather, "gather") and not made.is_transaction
+        gatherer = Gatherer(Runner(made), waker) if gathers else None
+        super().__init__(made, DoneSignals(made), waker=waker, gatherer=gatherer, artifacts=artifacts)
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None) -> Self:
@@ -92,10 +104,13 @@ class JobForge(Client):
     def within(self, timeout: Duration) -> Client:
         """The same client, except that each of its calls gives up after `timeout` seconds."""
         limit = check_timeout(timeout)
-        return Client(self.transport, self._signals, waker=self._waker, root=self, timeout=limit)
+        store = self.artifacts.store
+        return Client(self.transport, self._signals, waker=self._waker, root=self, timeout=limit, artifacts=store)
 
     def close(self) -> None:
-        """Closes what this client opened."""
+        """Closes what this client opened, after the enqueues that were made before."""
+        if self._gatherer is not None:
+            self._gatherer.settled()
         if self._waker is not None:
             self._waker.flush()
         self._signals.close()

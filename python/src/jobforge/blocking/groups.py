@@ -23,15 +23,15 @@ if TYPE_CHECKING:
         ChangedLimit,
         Gate,
         Limit,
+        ListedLimit,
         LiveCount,
-        Policy,
-        PolicyReset,
         TenantInfo,
         TypeInfo,
         Usage,
         WorkerInfo,
     )
     from ..operations.filters import JobFilters
+    from ..policies import Policy, PolicyChanges, PolicyReset
     from ..records import BulkResult, DeadGroup, Job, JobCount
     from ..words import AuditEntityType, BulkChange, Dimension, UsagePeriod
 
@@ -128,8 +128,8 @@ class Limits(Group):
         """The limit of exactly this scope; None if there is none."""
         return self._runner.run(limits.get_limit((type, tenant, key)))
 
-    def list(self) -> list[Limit]:
-        """All limits."""
+    def list(self) -> list[ListedLimit]:
+        """All limits, with their use now."""
         return self._runner.run(limits.list_limits())
 
     def remove(self, *, type: str | None = None, tenant: Tenant | None = None, key: str | None = None) -> bool:
@@ -144,13 +144,8 @@ class Policies(Group):
         """How a type behaves: its own policy, or the default one, whose `type` is then `*`."""
         return self._runner.run(operate.get_policy(type))
 
-    def set(self, type: str, **changes: Any) -> Policy:
-        """Sets how a type behaves, or with `*` every type without a policy of its own. What is not given stays.
-
-        Settings: `preset`, `base`, `cap`, `factor`, `jitter`, `max_attempts`, `timeout`, `lease`, `audit_action`,
-        `keep_history`, `keep_logs`, `retention_days`, `max_priority`, `redact`. Durations are seconds. None removes a
-        setting.
-        """
+    def set(self, type: str, **changes: Unpack[PolicyChanges]) -> Policy:
+        """Sets how a type behaves, or with `*` every type without a policy of its own. What is not given stays."""
         return self._runner.run(operate.set_policy(type, changes))
 
     def list(self, *, page_size: int | None = None) -> List[Policy]:

@@ -36,7 +36,7 @@ class JobHandle(Generic[Out]):
         """Waits until the job has finished, and returns what its handler returned.
 
         Raises a JobFailedError or a JobCanceledError if the job did not succeed, and a WaitTimeoutError after
-        `timeout` seconds.
+        `timeout` seconds. With 0, it looks once.
         """
         result: Out = self._client.result(self.id, tenant=self.tenant, job=self._definition, timeout=timeout)
         return result
@@ -57,9 +57,13 @@ class JobHandle(Generic[Out]):
         """Cancels a queued job at once. Asks a running job to stop: it is canceled when its run ends."""
         return self._client.cancel(self.id, tenant=self.tenant)
 
-    def reschedule(self, *, run_at: datetime | None = None, max_attempts: int | None = None) -> RescheduleResult:
+    def reschedule(
+        self, *, run_at: datetime | None = None, max_attempts: int | None = None, payload: Any = UNSET
+    ) -> RescheduleResult:
         """Runs a queued, failed or dead job now or at another time."""
-        return self._client.reschedule(self.id, tenant=self.tenant, run_at=run_at, max_attempts=max_attempts)
+        return self._client.reschedule(
+            self.id, tenant=self.tenant, run_at=run_at, max_attempts=max_attempts, payload=payload
+        )
 
     def update(
         self,

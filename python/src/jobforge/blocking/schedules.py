@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from ..arguments import Tenant
     from ..definition import JobDefinition
     from ..operations.filters import ScheduleFilters
-    from ..records import BulkResult, Job, Schedule, ScheduleCount
+    from ..records import BulkResult, Job
     from ..schedule import ScheduleChanges, ScheduleOptions
+    from ..schedule_records import Schedule, ScheduleCount
     from ..words import JobStatus, ScheduleOrder
 
 In = TypeVar("In")

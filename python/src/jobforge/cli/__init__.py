@@ -12,7 +12,7 @@ import pkgutil
 import sys
 from typing import TYPE_CHECKING
 
-from ..errors import JobForgeError
+from ..errors import ConnectionError, JobForgeError
 from ..version import VERSION
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command. Returns 0 for success, 1 for a failure and 2 for wrong usage."""
+    """Runs a command. Returns 0 for success, 1 for a failure, 2 for wrong usage and 3 if there is no connection."""
     parser = argparse.ArgumentParser(prog="jobforge-py", description="Background jobs in Postgres.")
     parser.add_argument("--version", action="version", version=f"jobforge {VERSION}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
@@ -31,6 +31,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         code: int = given.run(given)
+    except ConnectionError as error:
+        _fail(str(error))
+        return 3
     except JobForgeError as error:
         return _fail(str(error))
     except KeyboardInterrupt:

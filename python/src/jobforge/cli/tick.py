@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..aio.forge import AsyncJobForge
 from ..worker.defaults import TICK_LIMIT
 from ..worker.worker import TickSummary, Worker
-from .worker import add_handler_arguments, run_on_loop, worker_options
+from .worker import add_handler_arguments, loaded_handlers, run_on_loop, worker_options
 
 if TYPE_CHECKING:
     import argparse
@@ -36,8 +36,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _tick(args: argparse.Namespace) -> int:
-    options = worker_options(args)
+    handlers = loaded_handlers(args)
     async with AsyncJobForge.from_env() as forge:
+        options = worker_options(args, forge, handlers)
         # Standard output is for the result.
         logger = getLogger("jobforge.tick")
         logger.setLevel(WARNING)

@@ -44,6 +44,13 @@ def span(text: str) -> float:
     return float(found[1]) * _UNITS[found[2] or "s"]
 
 
+def count(text: str) -> int:
+    """A whole number from 1 on."""
+    if re.fullmatch(r"0*[1-9]\d*", text) is None:
+        raise argparse.ArgumentTypeError("must be a whole number from 1 on")
+    return int(text)
+
+
 def moment(text: str) -> datetime:
     """A time such as 2026-01-31T12:00:00Z."""
     try:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from ..retry import RETRY_PRESETS, RetryPolicy
-from ..words import UNSET
 from .errors import ConnectorError
 
 if TYPE_CHECKING:
@@ -23,9 +21,6 @@ _PROXY_WAIT: Final = 30
 """An operator's proxy that is down is not the fault of a job: it waits this long without losing an attempt."""
 _WITH_RETRY_AFTER: Final = (408, 429, 503)
 _DATE: Final = re.compile(r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? .+")
-_MAX_EXPONENT: Final = 60
-
-STANDARD: Final = RETRY_PRESETS["standard"]
 
 
 def has_status(some: Sequence[str], status: int) -> bool:
@@ -50,39 +45,39 @@ def retry_after_of(status: int, header: str | None, now: float | None = None) ->
     return min(seconds, _DAY) if seconds > 0 else None
 
 
-def policy_delay(policy: RetryPolicy, attempt: int) -> float:
-    """The seconds that a policy waits after this attempt, without jitter."""
-    base = policy.base if isinstance(policy.base, (int, float)) else 1.0
-    factor = 2.0 if policy.factor is None else policy.factor
-    cap = policy.cap if policy.cap is not UNSET and isinstance(policy.cap, (int, float)) else math.inf
-    return min(cap, base * factor ** min(attempt - 1, _MAX_EXPONENT), _DAY)
-
-
 @dataclass(slots=True)
 class RetryRules:
     """What decides about a retry."""
 
-    policy: RetryPolicy
     schedule: Sequence[int] | None = None
     """Waits in seconds that the tenant's configuration sets, one after each failure; the last one repeats."""
     is_final: Callable[[ConnectorError], bool] | None = None
     """Whether a failure is final although its code is not."""
 
 
-def end_failed(job: JobContext[Any], error: ConnectorError, rules: RetryRules) -> NoReturn:
+async def end_failed(job: JobContext[Any], error: ConnectorError, rules: RetryRules) -> NoReturn:
     """Ends a run whose request failed: as failed for good, or with a retry.
 
-    The wait is the longest of what the policy, the configuration and the server say; what a server asks for is only
-    ever lengthened.
+    The wait is the longest of what the policy, the configuration and the server say. What a server asks for is only
+    ever lengthened, and all jobs with the same concurrency key wait for it.
     """
     if error.code == "proxy_unavailable":
         job.defer(_PROXY_WAIT, counts=False)
+    asked = error.details.get("retry_after") or 0
+    if asked > 0:
+        await _hold_key(job, asked)
     if error.is_final or (rules.is_final is not None and rules.is_final(error)):
         job.fail(str(error), error.details)
-    asked = error.details.get("retry_after", 0)
     scheduled = rules.schedule[min(job.attempt, len(rules.schedule)) - 1] if rules.schedule else 0
     if asked == 0 and scheduled == 0:
         raise error
-    own = scheduled or policy_delay(rules.policy, job.attempt)
     jitter = 1 + random.random() * 0.1  # noqa: S311 - it spreads load
-    job.retry_after(min(_DAY, max(own, asked * jitter)), error)
+    job.retry_after(min(_DAY, max(scheduled, asked * jitter)), error, at_least=scheduled == 0)
+
+
+async def _hold_key(job: JobContext[Any], seconds: float) -> None:
+    """The failure of the request is what the run must end with, so a hold that fails is only logged."""
+    try:
+        await job.hold_key(seconds, "The server asked to wait (Retry-After).")
+    except Exception as error:  # noqa: BLE001 - whatever it is
+        job.log.warning("The concurrency key could not be held", error=str(error))

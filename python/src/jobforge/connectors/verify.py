@@ -34,6 +34,7 @@ _SECRET: Final = re.compile(r"(?:(whsec|whpk)_)?([A-Za-z0-9+/]+={0,2})")
 _SIGNATURE: Final = re.compile(r"(v1|v1a),([A-Za-z0-9+/]+={0,2})")
 _LEGACY: Final = re.compile(r"(sha256|sha512)=([0-9a-f]{64}(?:[0-9a-f]{64})?)")
 _KEY_BYTES: Final = range(24, 65)
+_PUBLIC_KEY_BYTES: Final = (32,)
 
 
 class WebhookVerificationError(ValueError):
@@ -133,7 +134,8 @@ class _Key:
 def _read_key(secret: str) -> _Key:
     found = _SECRET.fullmatch(secret)
     content = decode(found[2]) if found is not None else None
-    if found is None or content is None or len(content) not in _KEY_BYTES:
+    lengths = _PUBLIC_KEY_BYTES if found is not None and found[1] == "whpk" else _KEY_BYTES
+    if found is None or content is None or len(content) not in lengths:
         raise WebhookVerificationError("invalid_secret", "A secret has the form whsec_… or whpk_…, in base64.")
     return _Key("v1a" if found[1] == "whpk" else "v1", content)
 

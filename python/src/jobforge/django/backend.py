@@ -3,7 +3,8 @@
     TASKS = {"default": {"BACKEND": "jobforge.django.JobForgeBackend", "OPTIONS": {"tenant": "app.current_tenant"}}}
 
 Options: `tenant` is a UUID or the path of a function that returns one (default: the global tenant), `database` the
-alias of a database (default: `default`), `schema` the API schema, `retry` a preset.
+alias of a database (default: `default`), `schema` the API schema, `retry` a preset. With `migrate`, `manage.py migrate`
+installs and upgrades JobForge.
 """
 
 from __future__ import annotations
@@ -73,7 +74,9 @@ class JobForgeBackend(BaseTaskBackend):
     def __init__(self, alias: str, params: dict[str, Any]) -> None:
         super().__init__(alias, params)
         self.database: str = self.options.get("database", "default")
-        self.forge = DjangoForge(self.database, self.options.get("schema", "public"))
+        self.schema: str = self.options.get("schema", "public")
+        self.migrates: bool = self.options.get("migrate", False) is True
+        self.forge = DjangoForge(self.database, self.schema)
 
     def tenant(self) -> str:
         """The tenant of the current request or job."""

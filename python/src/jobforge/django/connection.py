@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django.db import connections
+from psycopg.conninfo import make_conninfo
 
 from ..blocking.client import TransactionClient
 from ..errors import InvalidArgumentError
@@ -63,6 +64,13 @@ class DjangoForge(TransactionClient):
     def __init__(self, alias: str = "default", schema: str = "public") -> None:
         transport = DjangoTransport(alias, schema)
         super().__init__(transport, DoneSignals(transport))
+
+
+def database_of(alias: str) -> str:
+    """How to reach a database of Django's settings."""
+    parameters = connections[alias].get_connection_params()
+    names = ("host", "port", "user", "password", "dbname", "sslmode", "sslrootcert", "options", "service")
+    return make_conninfo(**{name: parameters[name] for name in names if parameters.get(name)})
 
 
 forge = DjangoForge()

@@ -15,6 +15,7 @@ from typing import Final
 
 import psycopg
 
+from ..error_mapping import from_driver_error
 from ..transport.database_url import check_database_url
 from ..version import VERSION
 from .errors import MigrationError
@@ -104,7 +105,12 @@ def migration_script(api_schema: str = "public") -> str:
 @contextmanager
 def _connected(database: str) -> Iterator[Connection]:
     url = check_database_url(database)
-    with psycopg.connect(url, autocommit=True, application_name="jobforge-migrate", prepare_threshold=None) as opened:
+    name = "jobforge-migrate"
+    try:
+        opened = psycopg.connect(url, autocommit=True, application_name=name, prepare_threshold=None)
+    except psycopg.OperationalError as error:
+        raise from_driver_error(error) from error
+    with opened:
         yield opened
 
 

@@ -36,13 +36,35 @@ class Enqueued:
     run_at: datetime | None
 
 
-def enqueue(job: PreparedJob, *, notify: bool) -> Call[Enqueued]:
-    """Enqueues one job. Without `notify`, the caller wakes the workers itself."""
+def enqueue(job: PreparedJob, *, notify: bool, hand_off: bool) -> Call[Enqueued]:
+    """Enqueues one job. Without `notify`, the caller wakes the workers itself.
+
+    With `hand_off`, the job may start at once as a run of an idle worker: for calls that are committed at once.
+    """
     return Call(
         "jobforge_enqueue_job",
-        {**job.arguments(), "p_notify": UNSET if notify else False},
+        {**job.arguments(), "p_notify": UNSET if notify else False, "p_hand_off": True if hand_off else UNSET},
         _read_enqueued,
     )
+
+
+def enqueue_each(tenant: str, jobs: Sequence[PreparedJob], *, notify: bool) -> Call[list[Enqueued | None]]:
+    """Enqueues jobs of one tenant, each for itself; None for a job that was rejected."""
+
+    def read(rows: Sequence[Mapping[str, Any]]) -> list[Enqueued | None]:
+        return [None if row["outcome"] == "rejected" else _read_enqueued(row) for row in rows]
+
+    args = {
+        "p_tenant_id": tenant,
+        "p_jobs": JsonText(f"[{','.join(job.json() for job in jobs)}]"),
+        "p_notify": UNSET if notify else False,
+    }
+    return Call("jobforge_enqueue_each", args, read)
+
+
+def due_of(job: PreparedJob, found: Enqueued) -> datetime | None:
+    """When an enqueued job is due; None: now."""
+    return found.run_at if "run_at" in job.keys or "delay_ms" in job.keys else None
 
 
 def _read_enqueued(row: Mapping[str, Any]) -> Enqueued:

@@ -121,12 +121,15 @@ def cancel(id: object, tenant: object) -> Call[CancelResult]:
     return Call("jobforge_cancel_job", reference(id, tenant), CancelResult.from_row)
 
 
-def reschedule(id: object, tenant: object, run_at: datetime | None, max_attempts: int | None) -> Call[RescheduleResult]:
+def reschedule(
+    id: object, tenant: object, run_at: datetime | None, max_attempts: int | None, payload: object
+) -> Call[RescheduleResult]:
     """Runs a job now or at another time."""
     args = {
         **reference(id, tenant),
         "p_run_at": UNSET if run_at is None else check_time(run_at, "run_at"),
         "p_max_attempts": _attempts_or_unset(max_attempts),
+        "p_payload": UNSET if payload is UNSET else _new_payload(None, payload),
     }
     return Call("jobforge_reschedule_job", args, RescheduleResult.from_row)
 
@@ -137,7 +140,23 @@ def _attempts_or_unset(value: int | None) -> object:
 
 def update(id: object, tenant: object, job: object, changes: Mapping[str, Any]) -> Call[Job]:
     """Changes a queued job. If a definition is given, its schema checks the new payload."""
-    args = reference(id, tenant)
+    args = {**reference(id, tenant), "p_changes": _changes(job, changes)}
+    return Call("jobforge_update_job", args, Job.from_row)
+
+
+def copy(id: object, tenant: object, job: object, changes: Mapping[str, Any]) -> Call[Job | None]:
+    """Enqueues a new job like another one. If a definition is given, its schema checks a new payload."""
+    keys = _changes(job, changes)
+    if changes.get("max_attempts") is not None:
+        keys["max_attempts"] = _attempts_or_unset(changes["max_attempts"])
+
+    def read(row: Mapping[str, Any] | None) -> Job | None:
+        return None if row is None else Job.from_row(row)
+
+    return Call("jobforge_copy_job", {**reference(id, tenant), "p_changes": keys}, read)
+
+
+def _changes(job: object, changes: Mapping[str, Any]) -> dict[str, object]:
     keys: dict[str, object] = {}
     if changes.get("payload", UNSET) is not UNSET:
         keys["payload"] = _new_payload(job, changes["payload"])
@@ -147,7 +166,7 @@ def update(id: object, tenant: object, job: object, changes: Mapping[str, Any]) 
         keys["tags"] = check_tags(changes["tags"], "tags")
     if changes.get("run_at") is not None:
         keys["run_at"] = check_time(changes["run_at"], "run_at").isoformat()
-    return Call("jobforge_update_job", {**args, "p_changes": keys}, Job.from_row)
+    return keys
 
 
 def _new_payload(job: object, payload: object) -> object:

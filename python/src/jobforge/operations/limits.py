@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from ..arguments import check_range, check_tenant, check_text, check_time, check_type, refuse
-from ..operating import ChangedGate, ChangedLimit, Gate, Limit
+from ..operating import ChangedGate, ChangedLimit, Gate, Limit, ListedLimit
 from ..rows import from_rows
 from ..words import BOUNDS, Bounds
 from .call import Call, given
@@ -89,9 +89,9 @@ def get_limit(scope: Sequence[object]) -> Call[Limit | None]:
     return Call("jobforge_get_limit", _limit_scope(*scope), read)
 
 
-def list_limits() -> Call[list[Limit]]:
-    """All limits."""
-    return Call("jobforge_list_limits", {}, lambda rows: from_rows(Limit, rows))
+def list_limits() -> Call[list[ListedLimit]]:
+    """All limits, with their use now."""
+    return Call("jobforge_list_limits", {}, lambda rows: from_rows(ListedLimit, rows))
 
 
 def remove_limit(scope: Sequence[object]) -> Call[bool]:

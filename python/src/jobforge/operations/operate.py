@@ -22,13 +22,12 @@ from ..arguments import (
 from ..operating import (
     AuditEntry,
     LiveCount,
-    Policy,
-    PolicyReset,
     TenantInfo,
     TypeInfo,
     Usage,
     WorkerInfo,
 )
+from ..policies import Policy, PolicyReset
 from ..retry import check_preset
 from ..rows import from_rows
 from ..suggest import check_known

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from ..arguments import (
+    check_bool,
     check_one_of,
     check_range,
     check_tags,
@@ -14,22 +15,42 @@ from ..arguments import (
     check_text,
     check_time,
     check_traceparent,
+    check_uuid,
     describe,
     milliseconds,
     refuse,
 )
+from ..artifacts.stored_value import MAX_OFFLOAD_BYTES, OFFLOAD_BYTES
 from ..definition import JobDefinition, NewJob
 from ..errors import InvalidArgumentError
 from ..function_job import FunctionJob
 from ..jsontext import JsonText, dumps, form_to_json
 from ..suggest import check_known
 from ..telemetry import active_traceparent
-from ..words import BOUNDS, UNSET, DedupeMode
+from ..webhook import NotifyOptions
+from ..words import BOUNDS, MAX_PAYLOAD_BYTES, UNSET, DedupeMode, NotifyStatus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 Check = Callable[[object, str], object]
+
+
+def _notify(value: object, field: str) -> dict[str, object]:
+    """Whom a webhook tells about the end. The kernel checks the URL and the name of the secret."""
+    hint = 'Pass {"url": "https://example.com/done"} or {"endpoint_id": …}.'
+    if not isinstance(value, Mapping):
+        refuse(field, f"must be a dict, not {describe(value)}", hint)
+    check_known(value, NotifyOptions.__annotations__, at=f"{field}.")
+    if ("url" in value) == ("endpoint_id" in value):
+        refuse(field, "must have one of url and endpoint_id", hint)
+    if "endpoint_id" in value:
+        check_uuid(value["endpoint_id"], f"{field}.endpoint_id")
+    notify = dict(value)
+    if "on" in notify:
+        notify["on"] = [check_one_of(each, f"{field}.on", NotifyStatus) for each in notify["on"]]
+    return notify
+
 
 _CHECKS: Final[Mapping[str, tuple[str, Check]]] = {
     "idempotency_key": ("idempotency_key", check_text),
@@ -44,6 +65,7 @@ _CHECKS: Final[Mapping[str, tuple[str, Check]]] = {
     "subject": ("subject", check_text),
     "concurrency_key": ("concurrency_key", check_text),
     "traceparent": ("traceparent", check_traceparent),
+    "notify": ("notify", _notify),
 }
 """Each option of an enqueue, with its key in the kernel and its check."""
 
@@ -88,6 +110,15 @@ class PreparedJob:
     payload: JsonText
     keys: Mapping[str, object]
     """The other options, under the kernel's keys."""
+    offload: bool = False
+    """Whether a large payload goes to the artifact store."""
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the payload must be stored outside of the database."""
+        # A character has at most four bytes.
+        text = self.payload.text
+        return self.offload and len(text) * 4 > OFFLOAD_BYTES and len(text.encode()) > OFFLOAD_BYTES
 
     def json(self) -> str:
         """An element of `p_jobs` of jobforge_enqueue_jobs, or of the children of a run."""
@@ -101,7 +132,8 @@ class PreparedJob:
             "p_type": self.definition.type,
             "p_payload": self.payload,
         }
-        args.update((f"p_{key}", value) for key, value in self.keys.items())
+        # p_notify says whether the call wakes workers.
+        args.update(("p_notify_to" if key == "notify" else f"p_{key}", value) for key, value in self.keys.items())
         return args
 
 
@@ -132,15 +164,20 @@ def new_job(job: object, input: object, at: str = "") -> NewJob[Any]:
     if input is UNSET:
         hint = "Pass {} for a job that needs no input. For a function, pass function.new(…)."
         refuse(f"{at}input", "is required", hint)
+    if isinstance(job, FunctionJob) and not isinstance(input, Mapping):
+        hint = "Pass function.new(…), which takes the arguments of the function."
+        refuse(f"{at}input", f"must be a dict of the arguments, not {describe(input)}", hint)
     return NewJob(definition_of(job, at), input)
 
 
-def check_payload(definition: JobDefinition[Any, Any], input: object, field: str) -> tuple[JsonText, Any]:
+def check_payload(
+    definition: JobDefinition[Any, Any], input: object, field: str, max_bytes: int = MAX_PAYLOAD_BYTES
+) -> tuple[JsonText, Any]:
     """The payload as JSON text, and what the handler will get. The schema checks the JSON form."""
     if input is None:
         refuse(field, "must not be None", "Pass {} for a job that needs no input.")
     form = definition.input.dump(input, field)
-    json = form_to_json(form, field)
+    json = form_to_json(form, field, max_bytes)
     return json, definition.input.load(form, field)
 
 
@@ -148,13 +185,25 @@ def prepare_job(job: NewJob[Any], shared: Mapping[str, object], at: str = "") ->
     """Checks a job. Its own options count more than the shared ones. `at` is a prefix for the names of fields."""
     options = {name: value for name, value in {**shared, **job.options}.items() if value is not None}
     tenant = options.pop("tenant", None)
-    check_known(options, [*_CHECKS, "tenant"], ALIASES, at=at)
+    check_known(options, [*_CHECKS, "tenant", "offload"], ALIASES, at=at)
+    offload = check_bool(options.pop("offload", False), f"{at}offload")
     definition = job.definition
-    payload, checked = check_payload(definition, job.input, f"{at}payload")
+    most = MAX_OFFLOAD_BYTES if offload else MAX_PAYLOAD_BYTES
+    payload, checked = check_payload(definition, job.input, f"{at}payload", most)
     keys = _keys(_completed(definition, options, checked, at), at)
     if definition.retry is not None and definition.retry.max_attempts is not None:
         keys["default_attempts"] = definition.retry.max_attempts
-    return PreparedJob(definition, check_tenant(tenant, f"{at}tenant"), payload, keys)
+    return PreparedJob(definition, check_tenant(tenant, f"{at}tenant"), payload, keys, offload)
+
+
+def prepare_child(job: NewJob[Any], shared: Mapping[str, object]) -> PreparedJob:
+    """Checks a child. It is enqueued by the end of its parent, so its payload cannot be offloaded."""
+    prepared = prepare_job(job, shared)
+    if prepared.offload:
+        message = "must not be True for a child"
+        hint = "Store the content with forge.artifacts.put() and pass its reference, or use forge.enqueue()."
+        refuse("offload", message, hint)
+    return prepared
 
 
 def _completed(

@@ -9,7 +9,8 @@ from typing import Any
 
 from ..arguments import check_range, check_tenant, check_text, check_time
 from ..jsontext import to_storable_json
-from ..records import RunHeartbeat, RunOutcome, RunSchedule
+from ..records import RunHeartbeat, RunOutcome
+from ..schedule_records import RunSchedule
 from ..words import BOUNDS, UNSET
 from .call import Call
 from .filters import types_of

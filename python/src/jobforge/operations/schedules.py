@@ -21,9 +21,10 @@ from ..arguments import (
 from ..definition import NewJob
 from ..errors import InvalidArgumentError
 from ..jsontext import JsonText, dumps, to_json
-from ..records import BulkResult, Job, Schedule, ScheduleCount
+from ..records import BulkResult, Job
 from ..rows import from_rows
 from ..schedule import ScheduleChanges, ScheduleOptions
+from ..schedule_records import Schedule, ScheduleCount
 from ..suggest import check_known
 from ..words import BOUNDS, UNSET, MissedMode, OverlapMode, ScheduleOrder
 from .call import Call, nothing, whole

@@ -9,7 +9,7 @@ from ..arguments import check_tenant, check_text, describe, refuse
 from ..definition import JobDefinition
 from ..errors import InvalidArgumentError
 from ..jsontext import JsonText
-from ..operating import PolicySync, ScheduleSync
+from ..policies import PolicySync, ScheduleSync
 from ..schedule import ScheduleDefinition
 from ..words import BOUNDS, UNSET
 from .call import Call, Steps, ask

@@ -6,6 +6,7 @@ variable JOBFORGE_TEST_SERVER. It must be one for tests.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def jobforge_server(request: pytest.FixtureRequest) -> Iterator[TestServer]:
     """A server with a migrated template. Override it to prepare the template with tables of your own."""
+    from ..transport.driver import require_psycopg
+
+    require_psycopg()
     from .database import prepared_server
 
     url = request.config.getoption("--jobforge-server") or os.environ.get("JOBFORGE_TEST_SERVER")
@@ -75,6 +79,22 @@ def drain(forge: AsyncJobForge) -> Callable[..., Coroutine[Any, Any, TickSummary
 
     def run(handlers: Any, *, forge: AsyncJobForge = forge, **options: Any) -> Coroutine[Any, Any, TickSummary]:
         return drain(forge, handlers, **options)
+
+    return run
+
+
+@pytest.fixture
+def blocking_drain(jobforge_database: TestDatabase) -> Callable[..., TickSummary]:
+    """`drain` for tests that are a plain `def`: `blocking_drain([app.tasks])`."""
+    from ..aio.forge import AsyncJobForge
+    from .jobs import drain
+
+    async def work(handlers: Any, options: dict[str, Any]) -> TickSummary:
+        async with AsyncJobForge(jobforge_database.url) as client:
+            return await drain(client, handlers, **options)
+
+    def run(handlers: Any, **options: Any) -> TickSummary:
+        return asyncio.run(work(handlers, options))
 
     return run
 

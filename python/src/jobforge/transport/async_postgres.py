@@ -15,18 +15,21 @@ from psycopg.rows import tuple_row
 
 from ..error_mapping import from_driver_error
 from ..errors import InvalidArgumentError, JobForgeError, TimeoutError
+from ..forked import keep_unused, renew_after_fork
+from ..loop_bound import LoopBound
 from .base import AsyncTransacting, ListenEvents
 from .driver import ROLLBACK_WITHIN, PostgresOptions, closed, is_broken, rolled_back
 from .listen import listen_on_loop
 from .postgres import PostgresTransport
+from .prepared import PROCESS_ID, UNKNOWN_NAME, Sessions
 from .sockets import has_input, shut_down
-from .statement import Statement, Statements, text_of
+from .statement import Statement, Statements
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from .base import AsyncListener, Transport
+    from .base import AsyncListener, NamedCall, Transport
 
 T = TypeVar("T")
 AnyConnection = psycopg.AsyncConnection[Any]
@@ -66,7 +69,7 @@ def _leave(task: asyncio.Task[Any], lost: list[AnyConnection]) -> None:
             shut_down(connection.fileno())
 
 
-class AsyncConnections:
+class AsyncConnections(LoopBound):
     """A pool of at most `max_connections`, opened when they are needed and kept."""
 
     def __init__(self, options: PostgresOptions) -> None:
@@ -75,8 +78,20 @@ class AsyncConnections:
         self._idle: list[AnyConnection] = []
         self._busy: set[AnyConnection] = set()
         self._is_closed = False
+        renew_after_fork(self)
+
+    def begin_anew(self) -> None:
+        keep_unused((*self._idle, *self._busy))
+        self._idle, self._busy = [], set()
+
+    def _forget_loop(self) -> None:
+        for connection in (*self._idle, *self._busy):
+            connection.pgconn.finish()
+        self._room = asyncio.Semaphore(self._options.max_connections)
+        self._idle, self._busy = [], set()
 
     async def lend(self) -> AnyConnection:
+        self._enter_loop()
         if self._is_closed:
             raise closed()
         await self._room.acquire()
@@ -139,6 +154,7 @@ class AsyncPostgresTransport:
         self._options = options.checked()
         self._statements = options.statements()
         self._connections = AsyncConnections(options)
+        self._sessions = Sessions(options)
 
     @property
     def can_listen(self) -> bool:
@@ -149,24 +165,32 @@ class AsyncPostgresTransport:
         return self._options.max_connections
 
     async def call(self, name: str, args: Mapping[str, object], *, timeout: float | None = None) -> str | None:
-        statement = self._statements.call(name, args)
         limit = self._options.timeout if timeout is None else timeout
-        lost: list[AnyConnection] = []
-        return await within(name, limit, self._execute(statement, lost), lost)
+        [result] = await self._execute(self._statements.call(name, args), name, limit)
+        return result
 
-    async def _execute(self, statement: Statement, lost: list[AnyConnection]) -> str | None:
+    async def call_together(self, calls: Sequence[NamedCall]) -> list[str | None]:
+        return await self._execute(self._statements.together(calls), calls[0][0], self._options.timeout)
+
+    async def _execute(self, statement: Statement, what: str, limit: float | None) -> list[str | None]:
+        lost: list[AnyConnection] = []
+        return await within(what, limit, self._execute_on_one(statement, lost), lost)
+
+    async def _execute_on_one(self, statement: Statement, lost: list[AnyConnection]) -> list[str | None]:
         connection = await self._connections.lend()
         lost.append(connection)
         broken = True
         try:
-            result = await execute(connection, statement)
+            if self._sessions.wants_process_id(connection):
+                self._sessions.learn(connection, await _process_id(connection))
+            results = await execute(connection, statement)
             broken = False
         except JobForgeError as error:
             broken = is_broken(error)
             raise
         finally:
             await self._connections.release(connection, broken=broken)
-        return result
+        return results
 
     async def listen(self, channels: Sequence[str], events: ListenEvents) -> AsyncListener:
         if not self.can_listen:
@@ -220,7 +244,8 @@ class AsyncConnectionTransport:
     async def call(self, name: str, args: Mapping[str, object], *, timeout: float | None = None) -> str | None:
         statement = self._statements.call(name, args)
         limit = self._timeout if timeout is None else timeout
-        return await within(name, limit, execute(self._connection, statement), [self._connection])
+        [result] = await within(name, limit, execute(self._connection, statement), [self._connection])
+        return result
 
     async def listen(self, channels: Sequence[str], events: ListenEvents) -> AsyncListener:
         del channels, events
@@ -239,15 +264,30 @@ class AsyncConnectionTransport:
         """The connection belongs to the caller."""
 
 
-async def execute(connection: AnyConnection, statement: Statement) -> str | None:
-    """Runs a call and returns its result."""
+async def execute(connection: AnyConnection, statement: Statement) -> list[str | None]:
+    """Runs one or several calls and returns their results. Prepares the statement if the session is kept."""
     try:
-        async with psycopg.AsyncRawCursor(connection, row_factory=tuple_row) as cursor:
-            await cursor.execute(statement.text.encode(), statement.values, prepare=False)
-            row = await cursor.fetchone()
+        try:
+            rows = await _rows(connection, statement)
+        except UNKNOWN_NAME:
+            connection.prepare_threshold = None
+            rows = await _rows(connection, statement)
     except psycopg.Error as error:
         raise from_driver_error(error) from error
-    return text_of(row[statement.place] if row is not None else None)
+    return statement.results(rows)
+
+
+async def _rows(connection: AnyConnection, statement: Statement) -> list[tuple[Any, ...]]:
+    async with psycopg.AsyncRawCursor(connection, row_factory=tuple_row) as cursor:
+        await cursor.execute(statement.text.encode(), statement.values)
+        return await cursor.fetchall()
+
+
+async def _process_id(connection: AnyConnection) -> tuple[Any, ...] | None:
+    try:
+        return await (await connection.execute(PROCESS_ID, prepare=False)).fetchone()
+    except psycopg.Error as error:
+        raise from_driver_error(error) from error
 
 
 async def run(connection: AnyConnection, text: str, timeout: float | None) -> str | None:

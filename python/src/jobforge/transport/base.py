@@ -8,10 +8,10 @@ thread of its own may use.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
     from ..errors import JobForgeError
@@ -39,6 +39,10 @@ class AsyncListener(Protocol):
     """A subscription of an asynchronous transport."""
 
     async def close(self) -> None: ...
+
+    def stop(self) -> None:
+        """Ends it, and waits for nothing. It may belong to a loop that has ended."""
+        ...
 
 
 class Transport(Protocol):
@@ -130,6 +134,48 @@ class AsyncTransport(Protocol):
     async def close(self) -> None: ...
 
     def abandon(self) -> None: ...
+
+
+@runtime_checkable
+class ServerFiles(Protocol):
+    """What a blocking transport over HTTP can do in addition: send files to the server, and read them."""
+
+    def upload(self, path: str, content: bytes) -> str:
+        """Sends a content and returns the response as JSON text."""
+        ...
+
+    def download(self, path: str) -> Iterator[bytes] | None:
+        """The content in parts; None if the server has no such file."""
+        ...
+
+
+@runtime_checkable
+class AsyncServerFiles(Protocol):
+    """The same for the event loop."""
+
+    async def upload(self, path: str, content: bytes) -> str: ...
+
+    async def download(self, path: str) -> AsyncIterator[bytes] | None: ...
+
+
+NamedCall: TypeAlias = "tuple[str, Mapping[str, object]]"
+"""The name of a function and its arguments."""
+
+
+@runtime_checkable
+class CallsTogether(Protocol):
+    """What a blocking transport over Postgres can do in addition: several calls as one statement."""
+
+    def call_together(self, calls: Sequence[NamedCall]) -> list[str | None]:
+        """Makes the calls in order, in one commit. Either all name a tenant, or none does."""
+        ...
+
+
+@runtime_checkable
+class AsyncCallsTogether(Protocol):
+    """The same for the event loop."""
+
+    async def call_together(self, calls: Sequence[NamedCall]) -> list[str | None]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class PostgresOptions:
         return Statements(self.schema, name_tenant=self.name_tenant)
 
     def arguments(self) -> dict[str, Any]:
-        """The arguments of `psycopg.connect`. Each call is an unnamed statement, so it works behind every pooler."""
+        """The arguments of `psycopg.connect`. Nothing is prepared until the session is known: see prepared.py."""
         return {
             "conninfo": check_database_url(self.database),
             "autocommit": True,

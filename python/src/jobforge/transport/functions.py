@@ -13,8 +13,9 @@ from ..sql_files import sql_root
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-Returns = Literal["json", "rows", "text", "timestamptz", "uuid", "void"]
-"""One JSON value; rows, which clients get as an array; a JSON document as a text; a time; a uuid; or nothing."""
+Returns = Literal["json", "parts", "rows", "text", "timestamptz", "uuid", "void"]
+"""One JSON value; a JSON document as rows of texts, its parts; rows, which clients get as an array; a JSON document as
+a text; a time; a uuid; or nothing."""
 
 _TENANT_IS_ARGUMENT: Final = frozenset(
     {
@@ -38,6 +39,8 @@ class ApiFunction:
     returns: Returns
     callers: tuple[str, ...]
     """The roles that may call it."""
+    is_read_only: bool
+    """Whether it changes nothing, so that a call can be repeated."""
     names_tenant: bool
     """The call acts for the tenant of `p_tenant_id`. A caller that is trusted to name its tenant names that one."""
 
@@ -61,12 +64,14 @@ def _read(each: Mapping[str, Any]) -> ApiFunction:
     name: str = each["name"]
     parameters: dict[str, str] = {one["name"]: one["type"] for one in each["parameters"]}
     names_tenant = "p_tenant_id" in parameters and name not in _TENANT_IS_ARGUMENT
-    return ApiFunction(name, parameters, _returns(each["returns"]), tuple(each["callers"]), names_tenant)
+    return ApiFunction(
+        name, parameters, _returns(each["returns"]), tuple(each["callers"]), each["readOnly"], names_tenant
+    )
 
 
 def _returns(found: Mapping[str, Any]) -> Returns:
     if found["rows"]:
-        return "rows"
+        return "parts" if found["type"] == "text" else "rows"
     returns: dict[str, Returns] = {
         "jsonb": "json",
         "json": "json",

@@ -35,7 +35,7 @@ _LONGEST_WAIT: Final = 10.0
 class ListenTiming:
     """How often an idle connection is checked, and how long the server may take to respond, in seconds."""
 
-    check_every: float = 30.0
+    check_every: float = 60.0
     respond_within: float = 10.0
 
 
@@ -179,6 +179,9 @@ class _LoopListener:
 
     async def close(self) -> None:
         await asyncio.to_thread(self._listener.close)
+
+    def stop(self) -> None:
+        self._listener.stop()
 
 
 def _quoted(name: str) -> str:

@@ -12,17 +12,19 @@ from psycopg.rows import tuple_row
 
 from ..error_mapping import from_driver_error
 from ..errors import InvalidArgumentError, JobForgeError, TimeoutError
+from ..forked import keep_unused, renew_after_fork
 from .base import Transacting
 from .driver import ROLLBACK_WITHIN, PostgresOptions, closed, is_broken, rolled_back
 from .listen import listen
+from .prepared import PROCESS_ID, UNKNOWN_NAME, Sessions
 from .sockets import has_input, shut_down
-from .statement import Statement, Statements, text_of
+from .statement import Statement, Statements
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from .base import Listener, ListenEvents
+    from .base import Listener, ListenEvents, NamedCall
 
 
 class _GivenUp(Exception):  # noqa: N818 - it never leaves this module
@@ -55,11 +57,17 @@ class Connections:
 
     def __init__(self, options: PostgresOptions) -> None:
         self._options = options
-        self._condition = threading.Condition()
         self._idle: list[TimedConnection] = []
         self._busy: set[TimedConnection] = set()
-        self._opening = 0
         self._is_closed = False
+        self.begin_anew()
+        renew_after_fork(self)
+
+    def begin_anew(self) -> None:
+        keep_unused((*self._idle, *self._busy))
+        self._condition = threading.Condition()
+        self._idle, self._busy = [], set()
+        self._opening = 0
 
     def lend(self, what: str, timeout: float | None) -> TimedConnection:
         """A connection whose deadline is set. Raises a TimeoutError if none gets free in time."""
@@ -147,6 +155,7 @@ class PostgresTransport:
         self._options = options.checked()
         self._statements = options.statements()
         self._connections = Connections(options)
+        self._sessions = Sessions(options)
 
     @property
     def can_listen(self) -> bool:
@@ -157,16 +166,24 @@ class PostgresTransport:
         return self._options.max_connections
 
     def call(self, name: str, args: Mapping[str, object], *, timeout: float | None = None) -> str | None:
-        statement = self._statements.call(name, args)
         limit = self._options.timeout if timeout is None else timeout
-        connection = self._connections.lend(name, limit)
+        [result] = self._execute(self._statements.call(name, args), name, limit)
+        return result
+
+    def call_together(self, calls: Sequence[NamedCall]) -> list[str | None]:
+        return self._execute(self._statements.together(calls), calls[0][0], self._options.timeout)
+
+    def _execute(self, statement: Statement, what: str, limit: float | None) -> list[str | None]:
+        connection = self._connections.lend(what, limit)
         broken = True
         try:
-            result = execute(connection, statement)
+            if self._sessions.wants_process_id(connection):
+                self._sessions.learn(connection, _process_id(connection))
+            results = execute(connection, statement)
             broken = False
-            return result
+            return results
         except _GivenUp as error:
-            raise TimeoutError(f"{name} did not respond within {limit:g} s") from error
+            raise TimeoutError(f"{what} did not respond within {limit:g} s") from error
         except JobForgeError as error:
             broken = is_broken(error)
             raise
@@ -228,7 +245,8 @@ class ConnectionTransport:
         if isinstance(connection, TimedConnection) and limit is not None:
             connection.deadline = monotonic() + limit
         try:
-            return execute(connection, statement)
+            [result] = execute(connection, statement)
+            return result
         except _GivenUp as error:
             raise TimeoutError(f"{name} did not respond within {limit:g} s") from error
         finally:
@@ -249,15 +267,30 @@ class ConnectionTransport:
         """The connection belongs to the caller."""
 
 
-def execute(connection: psycopg.Connection[Any], statement: Statement) -> str | None:
-    """Runs a call and returns its result."""
+def execute(connection: psycopg.Connection[Any], statement: Statement) -> list[str | None]:
+    """Runs one or several calls and returns their results. Prepares the statement if the session is kept."""
     try:
-        with psycopg.RawCursor(connection, row_factory=tuple_row) as cursor:
-            cursor.execute(statement.text.encode(), statement.values, prepare=False)
-            row = cursor.fetchone()
+        try:
+            rows = _rows(connection, statement)
+        except UNKNOWN_NAME:
+            connection.prepare_threshold = None
+            rows = _rows(connection, statement)
     except psycopg.Error as error:
         raise from_driver_error(error) from error
-    return text_of(row[statement.place] if row is not None else None)
+    return statement.results(rows)
+
+
+def _rows(connection: psycopg.Connection[Any], statement: Statement) -> list[tuple[Any, ...]]:
+    with psycopg.RawCursor(connection, row_factory=tuple_row) as cursor:
+        cursor.execute(statement.text.encode(), statement.values)
+        return cursor.fetchall()
+
+
+def _process_id(connection: psycopg.Connection[Any]) -> tuple[Any, ...] | None:
+    try:
+        return connection.execute(PROCESS_ID, prepare=False).fetchone()
+    except psycopg.Error as error:
+        raise from_driver_error(error) from error
 
 
 def run(connection: psycopg.Connection[Any], text: str) -> str | None:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
 from ..errors import InvalidArgumentError
@@ -23,6 +23,8 @@ from .functions import ApiFunction, api_function
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from .base import NamedCall
 
 Placeholder: TypeAlias = Callable[[int], str]
 """Writes the parameter with this number, from 1 on. Parameters occur in order, each once."""
@@ -37,12 +39,19 @@ _SQL_TYPES: Final = re.compile(r"(boolean|integer|bigint|interval|numeric)\b")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One call."""
+    """One call, or several."""
 
     text: str
     values: list[str | None]
     place: int = 0
-    """The place of the column `result` in the row."""
+    """The place of the column `result` in each row."""
+    calls: int = 1
+
+    def results(self, rows: Sequence[Sequence[Any]]) -> list[str | None]:
+        """The result of each call. If there are several, each row begins with its place."""
+        if self.calls == 1:
+            return [text_in(rows, self.place)]
+        return [text_of(row[self.place]) for row in sorted(rows, key=lambda row: row[0])]
 
 
 class Statements:
@@ -55,21 +64,37 @@ class Statements:
         self._write = write
         self._texts: dict[tuple[str, ...], str] = {}
 
-    def call(self, name: str, args: Mapping[str, object]) -> Statement:
-        """The statement that calls a function. Its only row has the column `result`."""
+    def call(self, name: str, args: Mapping[str, object], offset: int = 0) -> Statement:
+        """The statement that calls a function. Its row has the column `result`; a result in parts has several rows.
+
+        `offset` is the number of parameters before those of the call.
+        """
         called = api_function(name)
         given = [parameter for parameter, value in args.items() if value is not UNSET]
         values = [encode(args[parameter], _type_of(called, parameter), parameter) for parameter in given]
         tenant = dict(zip(given, values, strict=True)).get("p_tenant_id")
         first = [tenant] if self._name_tenant and called.names_tenant and tenant else []
-        key = (name, *given, str(len(first)))
+        key = (name, *given, str(len(first)), str(offset))
         text = self._texts.get(key)
         if text is None:
-            text = self._texts[key] = self._text(called, given, has_tenant=bool(first))
+            text = self._texts[key] = self._text(called, given, offset + 1, has_tenant=bool(first))
         return Statement(text, [*first, *values], len(first))
 
-    def _text(self, called: ApiFunction, given: Sequence[str], *, has_tenant: bool) -> str:
-        before = 2 if has_tenant else 1
+    def together(self, calls: Sequence[NamedCall]) -> Statement:
+        """Several calls as one statement, which makes them in order. Its rows begin with the place of the call."""
+        values: list[str | None] = []
+        texts = []
+        result = 0
+        for place, (name, args) in enumerate(calls):
+            one = self.call(name, args, len(values))
+            texts.append(f"select {place} as place, c.* from ({one.text}) c")
+            values += one.values
+            result = one.place
+        return Statement(" union all ".join(texts), values, result + 1, len(calls))
+
+    def _text(self, called: ApiFunction, given: Sequence[str], number: int, *, has_tenant: bool) -> str:
+        """`number` is that of the first parameter."""
+        before = number + has_tenant
         named = (
             f"{parameter} => cast(cast({self._write(before + index)} as pg_catalog.text) as "
             f"{_type_name(called.parameters[parameter])})"
@@ -81,7 +106,7 @@ class Statements:
         # The setting holds while the expression is evaluated, and is restored afterwards. A tenant that the session or
         # transaction has set itself stays, as a guard. `offset 0` makes Postgres read it before it is changed.
         return (
-            f"select {expression_with_tenant(self._write(1), expression)} "
+            f"select {expression_with_tenant(self._write(number), expression)} "
             "from (select coalesce(pg_catalog.current_setting('app.tenant_id', true), '') as before offset 0) s"
         )
 
@@ -143,3 +168,10 @@ def _element(value: object) -> str:
 def text_of(result: object) -> str | None:
     """The text of a result: None for no result, for null, and for the empty text of a void function."""
     return None if result is None or result in ("", "null") else str(result)
+
+
+def text_in(rows: Sequence[Sequence[object]], place: int) -> str | None:
+    """The text of a call's rows. A document that comes in parts has several."""
+    if len(rows) > 1:
+        return "".join(str(row[place]) for row in rows)
+    return text_of(rows[0][place] if rows else None)

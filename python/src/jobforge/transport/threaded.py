@@ -13,9 +13,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..errors import InvalidArgumentError
+from ..forked import renew_after_fork
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
     from .base import AsyncListener, AsyncTransacting, ListenEvents
@@ -41,6 +42,18 @@ class ThreadedHttpTransport:
         result: str | None = await self._threads.run(lambda: self._inner.call(name, args, timeout=timeout))
         return result
 
+    async def upload(self, path: str, content: bytes) -> str:
+        text: str = await self._threads.run(lambda: self._inner.upload(path, content))
+        return text
+
+    async def download(self, path: str) -> AsyncIterator[bytes] | None:
+        parts: Iterator[bytes] | None = await self._threads.run(lambda: self._inner.download(path))
+        return None if parts is None else self._parts(parts)
+
+    async def _parts(self, parts: Iterator[bytes]) -> AsyncIterator[bytes]:
+        while (part := await self._threads.run(lambda: next(parts, None))) is not None:
+            yield part
+
     async def listen(self, channels: Sequence[str], events: ListenEvents) -> AsyncListener:
         del channels, events
         raise InvalidArgumentError("There is no LISTEN over HTTP")
@@ -64,6 +77,10 @@ class _Threads:
     """Up to sixteen threads, started when they are needed."""
 
     def __init__(self) -> None:
+        self.begin_anew()
+        renew_after_fork(self)
+
+    def begin_anew(self) -> None:
         self._work: queue.SimpleQueue[_Work | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._pending = 0

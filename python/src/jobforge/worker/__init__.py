@@ -4,7 +4,7 @@ from .defaults import WORKER_TIMEOUT
 from .handlers import HandlerSource, handlers_of
 from .monitor import Monitor
 from .options import WorkerOptions
-from .reporting.hooks import Hooks, RunEnded, RunFailed, RunInfo, Trouble, TroubleOver
+from .reporting.hooks import Hooks, RunEnded, RunFailed, RunInfo, RunSuspended, Trouble, TroubleOver
 from .reporting.log import JobLogFilter
 from .reporting.meter import LATENCY_BINS, LatencyBin, Tally, WorkerMetrics
 from .reporting.sinks import Logger
@@ -27,6 +27,7 @@ __all__ = [
     "RunEnded",
     "RunFailed",
     "RunInfo",
+    "RunSuspended",
     "Tally",
     "TickSummary",
     "TickWsgiApp",

@@ -96,3 +96,6 @@ TICK_LIMIT: Final = 100
 REMOTE_TICK_LIMIT: Final = 20
 # The time that a tick keeps trying to settle its runs while the database fails.
 TICK_PATIENCE: Final = 15.0
+
+# How often a worker with an artifact store looks for artifacts of forgotten jobs, on average.
+SWEEP: Final = 60.0

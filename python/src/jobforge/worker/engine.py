@@ -57,6 +57,7 @@ from .tasks import Tasks
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ..aio.artifacts import AsyncArtifacts
     from ..transport.base import AsyncTransport
     from .options import Settings
     from .reporting.log import WorkerLog
@@ -75,7 +76,13 @@ class EngineMode:
 class Engine:
     """Must be made on its event loop."""
 
-    def __init__(self, transport: AsyncTransport, settings: Settings, mode: EngineMode) -> None:
+    def __init__(
+        self,
+        transport: AsyncTransport,
+        settings: Settings,
+        mode: EngineMode,
+        artifacts: AsyncArtifacts | None = None,
+    ) -> None:
         loop = asyncio.get_running_loop()
         self._tasks = Tasks(loop)
         self._reporting = make_reporting(settings, self._tasks)
@@ -86,6 +93,7 @@ class Engine:
             settings,
             reporting=self._reporting,
             tasks=self._tasks,
+            artifacts=artifacts,
             budget=mode.budget,
             process_ends=None if ends is None else partial(ends, self),
         )
@@ -124,6 +132,10 @@ class Engine:
         """What the worker's lifespan has yielded, for the contexts of runs."""
         self._parts.runner.services.resources = resources
 
+    def on_stop_request(self, listener: Callable[[], None]) -> None:
+        """Calls the function when an operator has asked the worker to stop, with each heartbeat until it has."""
+        self._parts.heartbeat.on_stop_request = listener
+
     async def start(self) -> None:
         """Works until `drain`. Returns when the database knows the worker."""
         parts = self._parts
@@ -132,6 +144,8 @@ class Engine:
         await parts.heartbeat.start()
         await self.sync_definitions()
         parts.loop.open()
+        if parts.sweeper is not None:
+            parts.sweeper.start()
 
     async def sync_definitions(self) -> None:
         """Brings the policies of the handled types in line with their definitions, unless an option says not to."""
@@ -165,6 +179,10 @@ class Engine:
         for run in parts.slots.take_unstarted():
             parts.runner.hand_back(run)
         parts.signal.schedule()
+        if parts.hand_over is not None:
+            await parts.hand_over.stop()
+            if parts.heartbeat.is_marked:
+                parts.heartbeat.request()
         await parts.loop.quiet()
         parts.runner.end_overruns()
         await parts.loop.quiet()
@@ -191,10 +209,14 @@ class Engine:
             self.log.warning({"jobs": len(parts.held)}, "Leaving jobs behind: their leases will run out")
         if parts.definitions is not None:
             parts.definitions.stop()
+        if parts.sweeper is not None:
+            parts.sweeper.stop()
         parts.loop.stop()
         parts.overdue.stop()
         if parts.idle is not None:
             parts.idle.stop()
+        if parts.hand_over is not None:
+            parts.hand_over.close()
         parts.runner.stop()
         await parts.heartbeat.stop()
         if parts.notifications is not None:

@@ -8,6 +8,7 @@ import re
 import traceback
 from typing import TYPE_CHECKING, Any, Final
 
+from ..durable import StepFailedError
 from ..errors import JobAborted, JobForgeError
 from ..failure import cut_text
 from ..jsontext import to_storable_json
@@ -67,6 +68,8 @@ def describe_error(thrown: BaseException) -> RunError:
     """
     if isinstance(thrown, RemoteError):
         return thrown.description
+    if isinstance(thrown, StepFailedError):
+        return dict(thrown.description)
     return _Description().of(thrown, 0)
 
 

@@ -104,6 +104,8 @@ def metrics_text(worker: Worker) -> str:
                 f'jobforge_worker_runs_total{{outcome="{name}"}} {getattr(metrics.runs, name)}'
                 for name in Tally.__slots__
             ),
+            *_metric("handed_total", "counter", "Jobs that enqueues have handed to this worker, without a claim"),
+            f"jobforge_worker_handed_total {metrics.handed}",
             *_histogram("claim_seconds", "Duration of calls that claim jobs", metrics.claim),
             *_histogram("settle_seconds", "Duration of calls that settle runs", metrics.settle),
             "",

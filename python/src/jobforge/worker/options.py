@@ -58,9 +58,12 @@ class WorkerOptions(TypedDict, total=False):
     """Claims jobs of this tenant only."""
     listen: bool
     """False: never LISTEN, only poll, as poolers in transaction mode require. Default True, where it is possible."""
+    hand_off: bool
+    """False: enqueues hand no jobs to this worker while it is idle. Default True, if it listens and claims the jobs of
+    all tenants."""
     poll: Duration
     """The longest sleep of an idle worker before it looks for jobs again. Default 2; if the worker is notified of new
-    jobs, longer and longer sleeps, up to two minutes, because its heartbeats look for jobs as well."""
+    jobs, two minutes after the first such sleep, because its heartbeats look for jobs as well."""
     heartbeat: Duration
     """The time between heartbeats. After a minute without one, every lease is lost. Default 10."""
     grace: Duration
@@ -86,6 +89,8 @@ class WorkerOptions(TypedDict, total=False):
     changes no policies. Default: none, and the worker that starts last decides."""
     middleware: Sequence[Middleware]
     """Functions around every handler, the first one outermost."""
+    offload: bool
+    """Whether results of more than 512 KiB, up to 64 MiB, go to the artifact store of the client. Default False."""
     lifespan: Lifespan | None
     """An async context manager around the whole work. What it yields is `job.resources`."""
 
@@ -100,6 +105,7 @@ class Settings:
     id: str = ""
     tenant: str | None = None
     listen: bool = True
+    hand_off: bool = True
     poll: float = POLL
     notified_poll: float = LONGEST_POLL
     heartbeat: float = HEARTBEAT
@@ -114,6 +120,7 @@ class Settings:
     sync: bool = True
     app_version: str | None = None
     middleware: Sequence[Middleware] = ()
+    offload: bool = False
     lifespan: Lifespan | None = None
 
 
@@ -165,6 +172,8 @@ def settings_of(options: WorkerOptions) -> Settings:
         id=_id(options.get("id")),
         tenant=None if options.get("tenant") is None else check_tenant(options.get("tenant")),
         listen=check_bool(options.get("listen", True), "listen"),
+        hand_off=check_bool(options.get("hand_off", True), "hand_off"),
+        offload=check_bool(options.get("offload", False), "offload"),
         poll=seconds("poll", options.get("poll", POLL), 0.01, 60),
         notified_poll=seconds("poll", options["poll"], 0.01, 60) if "poll" in options else LONGEST_POLL,
         heartbeat=seconds("heartbeat", options.get("heartbeat", HEARTBEAT), 0.1, MAX_HEARTBEAT),

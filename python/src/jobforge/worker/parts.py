@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..version import VERSION
 from .claiming.demand import Demand
+from .claiming.hand_over import HandOver
 from .claiming.intake import Intake
 from .claiming.kernel import Kernel
 from .claiming.loop import Loop, LoopParts
@@ -27,8 +28,10 @@ from .presence.look_again import LookAgain
 from .presence.notifications import Notifications
 from .presence.outage import Outage
 from .presence.patience import Patience
+from .presence.sweeper import Sweeper
 from .presence.watchdog import Watchdog
 from .running.held_runs import HeldRuns
+from .running.offloading import Offloading
 from .running.overdue import Overdue
 from .running.policies import Policies
 from .running.runner import Runner, RunnerParts
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Sequence
 
+    from ..aio.artifacts import AsyncArtifacts
     from ..transport.base import AsyncTransport
     from .options import Settings
     from .reporting.log import WorkerLog
@@ -61,9 +65,13 @@ class Parts:
     definitions: Definitions | None
     # A worker that runs until it is stopped is idle at times.
     idle: Idle | None
+    # Takes jobs from enqueues while the worker is idle.
+    hand_over: HandOver | None
     notifications: Notifications | None
     # A tick gives up on a database that fails.
     patience: Patience | None
+    # Deletes artifacts of forgotten jobs, if the client has a store.
+    sweeper: Sweeper | None
 
 
 def make_parts(
@@ -73,6 +81,7 @@ def make_parts(
     *,
     reporting: Reporting,
     tasks: Tasks,
+    artifacts: AsyncArtifacts | None,
     budget: int | None,
     process_ends: ProcessEnds | None,
 ) -> Parts:
@@ -105,6 +114,7 @@ def make_parts(
             signal=signal,
             executors=Executors(event_loop, clock),
             middleware=settings.middleware,
+            offloading=Offloading(artifacts, stores_results=settings.offload),
             abort_grace=settings.abort_grace,
             process_ends=process_ends,
             waits_for_overruns=not is_tick,
@@ -115,6 +125,22 @@ def make_parts(
     intake = Intake(
         types, reporting=reporting, runner=runner, slots=slots, overdue=overdue, policies=policies, pace=pace
     )
+    instance = str(uuid.uuid4())
+    hand_over = (
+        HandOver(
+            tasks,
+            types,
+            kernel=kernel,
+            instance=instance,
+            held=held,
+            intake=intake,
+            runner=runner,
+            meter=reporting.meter,
+            outage=outage,
+        )
+        if settings.listen and settings.hand_off and settings.tenant is None and transport.can_listen and not is_tick
+        else None
+    )
     heartbeat = Heartbeat(
         event_loop,
         kernel=kernel,
@@ -123,8 +149,9 @@ def make_parts(
         meter=reporting.meter,
         runner=runner,
         watchdog=Watchdog(event_loop, reporting.log, runner.open_runs),
+        hand_over=hand_over,
         every=settings.heartbeat,
-        about=_about_worker(kernel.types, settings.concurrency),
+        about=_about_worker(instance, kernel.types, settings.concurrency),
     )
     idle = (
         None
@@ -142,7 +169,16 @@ def make_parts(
     patience = Patience(event_loop, held) if is_tick else None
     look_again = LookAgain(event_loop, signal) if is_tick else None
     notifications = (
-        Notifications(tasks, kernel=kernel, outage=outage, signal=signal, idle=idle, heartbeat=heartbeat, held=held)
+        Notifications(
+            tasks,
+            kernel=kernel,
+            outage=outage,
+            signal=signal,
+            idle=idle,
+            heartbeat=heartbeat,
+            held=held,
+            hand_over=hand_over,
+        )
         if idle is not None and settings.listen
         else None
     )
@@ -178,8 +214,10 @@ def make_parts(
         loop=loop,
         definitions=_definitions(transport, settings, reporting.log, tasks) if settings.sync else None,
         idle=idle,
+        hand_over=hand_over,
         notifications=notifications,
         patience=patience,
+        sweeper=None if artifacts is None or artifacts.store is None else Sweeper(tasks, artifacts, reporting.log),
     )
 
 
@@ -193,10 +231,10 @@ def _definitions(transport: AsyncTransport, settings: Settings, log: WorkerLog, 
     )
 
 
-def _about_worker(types: Sequence[str], concurrency: int) -> dict[str, Any]:
+def _about_worker(instance: str, types: Sequence[str], concurrency: int) -> dict[str, Any]:
     """What every heartbeat says about the worker."""
     return {
-        "instance": str(uuid.uuid4()),
+        "instance": instance,
         "types": types,
         "concurrency": concurrency,
         "host": socket.gethostname(),

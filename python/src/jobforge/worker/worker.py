@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from ..arguments import Duration, refuse
+from ..errors import ArtifactStoreRequiredError
 from .defaults import MAX_GRACE, TICK_LIMIT
 from .engine import Engine, EngineMode
 from .options import Settings, WorkerOptions, seconds, settings_of, tick_limit
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
+    from ..aio.artifacts import AsyncArtifacts
     from ..transport.base import AsyncTransport
 
 
@@ -49,6 +51,9 @@ class Worker:
             refuse("forge", "must be an AsyncJobForge", hint)
         self._transport = cast("AsyncTransport", transport)
         self._settings: Settings = settings_of(options)
+        self._artifacts: AsyncArtifacts | None = getattr(forge, "artifacts", None)
+        if self._settings.offload and (self._artifacts is None or self._artifacts.store is None):
+            raise ArtifactStoreRequiredError("offload needs an artifact store")
         self._engine: Engine | None = None
         # Kept after it has ended, because its metrics can still be read.
         self._last_engine: Engine | None = None
@@ -142,6 +147,7 @@ class Worker:
 
     async def _start(self, *, handles_crashes: bool) -> None:
         engine = self._begin(budget=None, handles_crashes=handles_crashes)
+        engine.on_stop_request(lambda: self._asked_to_stop(engine))
         types = [handler.definition.type for handler in self._settings.handlers]
         engine.log.info({"types": types}, "Worker started")
         try:
@@ -152,11 +158,17 @@ class Worker:
             raise
         await engine.start()
 
+    def _asked_to_stop(self, engine: Engine) -> None:
+        if self._stopping is not None or self._engine is not engine:
+            return
+        engine.log.info({}, "An operator has asked the worker to stop")
+        self._stopping = asyncio.get_running_loop().create_task(self._end(engine, self._settings.grace))
+
     def _begin(self, *, budget: int | None, handles_crashes: bool) -> Engine:
         if self._engine is not None:
             raise RuntimeError(f"Worker {self.id} is already running")
         mode = EngineMode(budget, process_ends if handles_crashes else None)
-        engine = Engine(self._transport, self._settings, mode)
+        engine = Engine(self._transport, self._settings, mode, self._artifacts)
         self._engine = self._last_engine = engine
         self._hurried = asyncio.Event()
         guard_process(engine)

@@ -2,7 +2,10 @@
 
 from typing import Any
 
+from django.db import connection
 from django.tasks import TaskContext, task
+
+from jobforge import JobContext, define_job
 
 
 @task(priority=5)
@@ -28,3 +31,13 @@ def blur(image_id: int) -> int:
 @task
 def broken() -> None:
     raise ValueError("broken")
+
+
+count_tables = define_job("tables.count")
+
+
+@count_tables.handler
+def on_count(input: Any, job: JobContext) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("select count(*) from pg_catalog.pg_tables")
+        return int(cursor.fetchone()[0])

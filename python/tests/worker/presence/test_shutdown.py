@@ -88,7 +88,9 @@ async def test_a_background_task_that_fails_goes_on_and_the_job_succeeds(
     jobs: Jobs, children: Callable[..., Child]
 ) -> None:
     id = await jobs.one("a", '{"do": "background"}')
-    child = children("worker", MODULE, "--max-jobs", "1")
+    child = children("worker", MODULE)
+    await jobs.finished(1)
+    child.send(signal.SIGTERM)
     assert await child.ended() == 0
     assert (await jobs.job(id))["status"] == "succeeded"
     assert "in the background" in "".join(child.noise) + str(child.lines)

@@ -128,6 +128,35 @@ async def test_lines_go_to_a_logger_of_the_standard_library(workers: Workers, jo
     assert second["levelname"] == "WARNING"
 
 
+async def test_a_handler_logs_as_with_logging(workers: Workers, jobs: Jobs, log: KeptLog) -> None:
+    @a.handler
+    async def handle(input: Any, job: JobContext) -> None:
+        job.log.info("Sending %d to %s", 3, "ada")
+        job.log.info("%(count)d sent", {"count": 3})
+        job.log.info("100% sent", done=True)
+        job.log.warning("Sent", "ada")  # noqa: PLE1205 - what the test is about
+        job.log.info("A field with the name of an argument", message="hidden", level=3)
+        try:
+            raise ValueError("no such address")
+        except ValueError:
+            job.log.exception("Not sent to %s", "grace", step=2)
+
+    await jobs.one("a")
+    await workers.make(handlers=[handle]).tick()
+    texts = [
+        "Sending 3 to ada",
+        "3 sent",
+        "100% sent",
+        "Sent ('ada',)",
+        "A field with the name of an argument",
+        "Not sent to grace",
+    ]
+    assert log.messages()[-7:] == [*texts, "Job succeeded"]
+    line = log.find("Not sent")
+    assert (line["level"], line["step"], line["err"]["message"]) == ("error", 2, "no such address")
+    assert "test_log.py" in line["err"]["stack"]
+
+
 async def test_records_of_libraries_have_the_fields_of_the_run(workers: Workers, jobs: Jobs) -> None:
     records: list[dict[str, Any]] = []
     library = logging.getLogger("a.library.of.this.test")

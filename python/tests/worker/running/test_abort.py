@@ -211,12 +211,13 @@ async def test_a_function_in_a_thread_sees_its_abort_and_a_deaf_one_loses_its_sl
             threading.Event().wait(0.01)
 
     polite, deaf = await jobs.one("brief"), await jobs.one("brief", '{"deaf": true}')
-    summary = await workers.make(handlers=[handle], abort_grace=0.2).tick(limit=2)
+    # On a busy machine, a thread may take long to notice its abort.
+    summary = await workers.make(handlers=[handle], abort_grace=3).tick(limit=2)
     gate.set()
     assert summary.retried == 2
     for id in (polite, deaf):
         assert (await jobs.error(id))["name"] == "JobTimeoutError"
-    assert len([line for line in log.lines if line["message"].startswith("The handler ignores")]) == 1
+    assert [line["job_id"] for line in log.lines if line["message"].startswith("The handler ignores")] == [deaf]
 
 
 async def test_a_batch_is_canceled_when_all_of_its_jobs_are_aborted(workers: Workers, jobs: Jobs) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from jobforge import BatchItem, JobContext, define_job
@@ -86,3 +87,26 @@ async def test_a_lifespan_surrounds_the_work_and_its_value_is_there_for_handlers
     await workers.make(handlers=[handle], lifespan=lifespan, id="w1").tick()
     assert seen == ["open w1", "handler", "closed"]
     assert await jobs.result(id) == "http"
+
+
+async def test_handlers_see_the_context_variables_of_their_middleware(workers: Workers, jobs: Jobs) -> None:
+    session: ContextVar[str] = ContextVar("session")
+
+    async def with_session(item: BatchItem[Any], next: Next) -> Any:
+        token = session.set(f"session of {item.job.type}")
+        try:
+            return await next()
+        finally:
+            session.reset(token)
+
+    @a.handler
+    async def on_loop(input: Any, job: JobContext) -> str:
+        return session.get()
+
+    @b.handler
+    def in_thread(input: Any, job: JobContext) -> str:
+        return session.get()
+
+    ids = [await jobs.one("a"), await jobs.one("b")]
+    await workers.make(handlers=[on_loop, in_thread], middleware=[with_session]).tick()
+    assert [await jobs.result(id) for id in ids] == ["session of a", "session of b"]

@@ -218,7 +218,7 @@ async def test_an_end_that_the_database_cannot_read_fails_alone(workers: Workers
     async def handle(input: Any, job: JobContext) -> None:
         if input["n"] == 7:
             # No method of the context can do this.
-            cast("RunContext", job).run.children = ["{"]
+            cast("RunContext", job).held_run.children = ["{"]
 
     await jobs.enqueue("a", 20)
     summary = await workers.make(handlers=[handle], concurrency=20).tick()

@@ -50,10 +50,16 @@ function postpone(model: Model, job: Job, how: Rescheduling): Job {
   if (job.attempts - job.uncounted >= maxAttempts) throw new Refusal("JF002");
   return model.change(job, {
     runAt: how.runAt ?? model.now,
+    expiresAt: keptExpiry(model, job, how),
     maxAttempts,
     budget: how.maxAttempts ?? job.budget,
     updatedAt: model.now,
   });
+}
+
+/** A job that would have expired by the time at which it is to run never expires. */
+function keptExpiry(model: Model, { expiresAt }: Job, { runAt }: Rescheduling): number | null {
+  return expiresAt !== null && expiresAt > Math.max(runAt ?? model.now, model.now) ? expiresAt : null;
 }
 
 /** Returns the job queued again, or undefined if its retention has ended or a live job has its dedupe key. */
@@ -71,7 +77,7 @@ function revive(model: Model, job: Job, how: Rescheduling): Job | undefined {
     budget,
     maxAttempts: job.attempts - job.uncounted + budget,
     runAt,
-    expiresAt: job.expiresAt !== null && job.expiresAt > runAt ? job.expiresAt : null,
+    expiresAt: keptExpiry(model, job, how),
     finishedAt: null,
     outcome: null,
     endedByRun: false,

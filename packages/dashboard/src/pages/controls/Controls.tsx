@@ -1,11 +1,15 @@
 /** What is paused and what is limited, why, and what waits behind it. */
 import { useQuery } from "@tanstack/preact-query";
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useState } from "preact/hooks";
-import { api, bodyOf, type Schemas } from "../../api/client.ts";
+import { api, apiBase, bodyOf, type Schemas } from "../../api/client.ts";
+import { type Gate, pause, resume } from "../../api/gates.ts";
 import { useMay } from "../../api/session.ts";
-import { countOf, duration } from "../../lib/format.ts";
+import { wholeList } from "../../lib/commands.ts";
+import { countOf, duration, plural } from "../../lib/format.ts";
+import { Bar } from "../../ui/Bar.tsx";
 import { Button } from "../../ui/Button.tsx";
+import { CopyAs } from "../../ui/Copy.tsx";
 import { PageHead, Panel } from "../../ui/Panel.tsx";
 import { Load } from "../../ui/States.tsx";
 import { Table } from "../../ui/Table.tsx";
@@ -14,8 +18,7 @@ import { useChange } from "../../ui/useChange.ts";
 import { LimitDialog } from "./LimitDialog.tsx";
 import { PauseDialog } from "./PauseDialog.tsx";
 
-export type Gate = Schemas["Gate"];
-export type Limit = Schemas["Limit"];
+export type Limit = Schemas["ListedLimit"];
 
 export const useGates = (isAllowed = true) =>
   useQuery({
@@ -57,13 +60,13 @@ export function nameOf({ scope, key, tenant_label }: Pick<Gate, "scope" | "key" 
 function Gates(): JSX.Element {
   const may = useMay();
   const gates = useGates();
-  const resume = useChange<Gate>({
-    run: ({ scope, key }) =>
-      bodyOf(api.PUT("/v1/gates", { body: { scope, key: scope === "all" ? null : key, paused: false } })),
+  const change = useChange<Gate>({
+    run: resume,
+    undo: (gate) => pause(gate, gate),
     done: (gate) => `Resumed ${nameOf(gate)}`,
   });
   return (
-    <Panel title="Paused" flush>
+    <Panel title="Paused" actions={<CopyAs commands={wholeList("gates", apiBase)} />} flush>
       <Load query={gates} rows={2}>
         {({ items }) => (
           <Table
@@ -86,7 +89,7 @@ function Gates(): JSX.Element {
                 kind: "actions",
                 cell: (gate) =>
                   may("set_gate") && (
-                    <Button icon="run" busy={resume.isPending} onClick={() => resume.mutate(gate)}>
+                    <Button icon="run" busy={change.isPending} onClick={() => change.mutate(gate)}>
                       Resume
                     </Button>
                   ),
@@ -100,8 +103,18 @@ function Gates(): JSX.Element {
   );
 }
 
-function Limits(): JSX.Element {
+interface LimitsProps {
+  readonly title?: string;
+  /** Which of them are shown. Default: all. */
+  readonly of?: (limit: Limit) => boolean;
+  /** What a new limit is about. Default: none is set here. */
+  readonly about?: Pick<Limit, "scope" | "key">;
+}
+
+export function Limits({ title = "Limits", of = () => true, about }: LimitsProps): JSX.Element {
   const may = useMay();
+  const [editing, setEditing] = useState<Limit>();
+  const [isSetting, setSetting] = useState(false);
   const limits = useQuery({
     queryKey: ["limits"],
     queryFn: () => bodyOf(api.GET("/v1/limits")),
@@ -112,12 +125,26 @@ function Limits(): JSX.Element {
     done: ({ scope, key }) => `Removed the limit of the ${scope} ${key}`,
   });
   return (
-    <Panel title="Limits" flush>
+    <Panel
+      title={title}
+      actions={
+        about === undefined ? (
+          <CopyAs commands={wholeList("limits", apiBase)} />
+        ) : (
+          may("set_limit") && (
+            <Button icon="plus" onClick={() => setSetting(true)}>
+              Set a limit
+            </Button>
+          )
+        )
+      }
+      flush
+    >
       <Load query={limits} rows={2}>
         {({ items }) => (
           <Table
             caption="Limits"
-            rows={items}
+            rows={items.filter(of)}
             keyOf={({ scope, key }) => `${scope} ${key}`}
             columns={[
               {
@@ -129,6 +156,13 @@ function Limits(): JSX.Element {
                 ),
               },
               { title: "Allows", cell: allowance },
+              { title: "In use", cell: useOf },
+              {
+                title: "Waiting",
+                kind: "number",
+                cell: ({ waiting, exact }) =>
+                  waiting === null ? "–" : `${exact === false ? "≥ " : ""}${countOf(waiting)}`,
+              },
               { title: "By", cell: ({ set_by }) => set_by },
               { title: "Since", kind: "short", cell: ({ set_at }) => <Time at={set_at} /> },
               {
@@ -136,18 +170,46 @@ function Limits(): JSX.Element {
                 kind: "actions",
                 cell: (limit) =>
                   may("remove_limit") && (
-                    <Button icon="trash" busy={remove.isPending} onClick={() => remove.mutate(limit)}>
-                      Remove
-                    </Button>
+                    <>
+                      <Button icon="edit" onClick={() => setEditing(limit)}>
+                        Edit
+                      </Button>{" "}
+                      <Button icon="trash" busy={remove.isPending} onClick={() => remove.mutate(limit)}>
+                        Remove
+                      </Button>
+                    </>
                   ),
               },
             ]}
           />
         )}
       </Load>
-      {limits.data?.items.length === 0 && <p class="inset">There is no limit.</p>}
+      {limits.data?.items.filter(of).length === 0 && <p class="inset">There is no limit.</p>}
+      {isSetting && about !== undefined && <LimitDialog about={about} onClose={() => setSetting(false)} />}
+      {editing !== undefined && <LimitDialog limit={editing} onClose={() => setEditing(undefined)} />}
     </Panel>
   );
+}
+
+/** How much of the limit is used now. */
+function useOf({ max_running, running, rate, tokens, next_at }: Limit): ComponentChildren {
+  const parts: JSX.Element[] = [];
+  if (max_running !== null && running !== null)
+    parts.push(
+      <Bar key="running" part={running} all={max_running} warns label={`${running} of ${max_running} run`} />,
+    );
+  if (rate !== null && tokens !== null)
+    parts.push(
+      <span key="tokens">
+        {plural(tokens, "start")} left
+        {next_at !== null && (
+          <>
+            , the next <Time at={next_at} />
+          </>
+        )}
+      </span>,
+    );
+  return parts.length === 0 ? "–" : parts;
 }
 
 /** "2 at once, 600 per 1 m in bursts of 50". */

@@ -1,11 +1,13 @@
 /** Pauses everything, a type or a tenant, with a reason that everyone sees and an end. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { api, bodyOf } from "../../api/client.ts";
+import { pause, resume } from "../../api/gates.ts";
+import { useTenantNames } from "../../shell/TenantSwitch.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { Dialog } from "../../ui/Dialog.tsx";
 import { Field } from "../../ui/Field.tsx";
 import { useChange } from "../../ui/useChange.ts";
+import { KeyField } from "./KeyField.tsx";
 
 type Scope = "all" | "type" | "tenant";
 
@@ -28,13 +30,14 @@ export function PauseDialog({ scope, name, onClose }: PauseDialogProps): JSX.Ele
   const [minutes, setMinutes] = useState("");
   const [chosen, setChosen] = useState<Scope>(scope);
   const [key, setKey] = useState(name);
-  const what = chosen === "all" ? "everything" : `the ${chosen} ${key}`;
+  const tenantOf = useTenantNames();
+  const what = chosen === "all" ? "everything" : `the ${chosen} ${chosen === "tenant" ? tenantOf(key) : key}`;
   const change = useChange({
     run: () => {
       const until = minutes === "" ? null : new Date(Date.now() + Number(minutes) * 60_000).toISOString();
-      const gate = { scope: chosen, key: chosen === "all" ? null : key, paused: true };
-      return bodyOf(api.PUT("/v1/gates", { body: { ...gate, reason: reason || null, until } }));
+      return pause({ scope: chosen, key }, { reason: reason || null, until });
     },
+    undo: () => resume({ scope: chosen, key }),
     done: () => `Paused ${what}`,
     after: onClose,
   });
@@ -50,7 +53,7 @@ export function PauseDialog({ scope, name, onClose }: PauseDialogProps): JSX.Ele
           busy={change.isPending}
           blocked={chosen !== "all" && key === "" ? "Name the type or tenant" : undefined}
         >
-          Pause {what}
+          {chosen !== "all" && key === "" ? "Pause" : `Pause ${what}`}
         </Button>
       }
     >
@@ -61,22 +64,17 @@ export function PauseDialog({ scope, name, onClose }: PauseDialogProps): JSX.Ele
             <select
               id="pause-scope"
               value={chosen}
-              onChange={({ currentTarget }) => setChosen(currentTarget.value as Scope)}
+              onChange={({ currentTarget }) => {
+                setChosen(currentTarget.value as Scope);
+                setKey("");
+              }}
             >
               <option value="type">A type</option>
               <option value="tenant">A tenant</option>
               <option value="all">Everything</option>
             </select>
           </Field>
-          {chosen !== "all" && (
-            <Field label={chosen === "type" ? "Type" : "Id of the tenant"} id="pause-key">
-              <input
-                id="pause-key"
-                value={key}
-                onInput={({ currentTarget }) => setKey(currentTarget.value.trim())}
-              />
-            </Field>
-          )}
+          {chosen !== "all" && <KeyField id="pause-key" kind={chosen} value={key} onChange={setKey} />}
         </>
       )}
       <Field label="Reason" id="pause-reason" hint="Shown to everyone who asks why a job waits.">

@@ -2,37 +2,38 @@
 import { useQuery } from "@tanstack/preact-query";
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
-import { api, bodyOf, type Schemas } from "../../api/client.ts";
+import { api, apiBase, bodyOf, type Schemas } from "../../api/client.ts";
 import type { Change } from "../../api/jobs.ts";
 import { useMay, useSeesTenants } from "../../api/session.ts";
+import { deadCommands } from "../../lib/commands.ts";
 import { count, plural } from "../../lib/format.ts";
 import { useKeys } from "../../shell/keys.ts";
 import { tenantName } from "../../shell/TenantSwitch.tsx";
 import { useTenant } from "../../state/route.ts";
 import { Button } from "../../ui/Button.tsx";
+import { CopyAs } from "../../ui/Copy.tsx";
 import { Link } from "../../ui/Link.tsx";
 import { PageHead } from "../../ui/Panel.tsx";
 import { Empty, Load } from "../../ui/States.tsx";
 import { Time } from "../../ui/Time.tsx";
 import { BulkDialog } from "../jobs/BulkDialog.tsx";
-import { moveRow } from "../jobs/rows.ts";
+import { listKeys } from "../jobs/rows.ts";
 import css from "./Dead.module.css";
 
-export type DeadGroup = Schemas["DeadGroup"];
+type DeadGroup = Schemas["DeadGroup"];
 
-export const useDead = (tenant: string | undefined, isAllowed = true) =>
+const useDead = (tenant: string | undefined) =>
   useQuery({
     queryKey: ["dead", tenant ?? null],
     queryFn: () =>
       bodyOf(
         api.GET("/v1/dead", { params: { query: { limit: 100, ...(tenant && { tenant_id: tenant }) } } }),
       ),
-    enabled: isAllowed,
     meta: { live: true },
   });
 
 /** The jobs of one group. */
-export const filterOfGroup = (group: DeadGroup): Record<string, string | readonly string[]> => ({
+const filterOfGroup = (group: DeadGroup): Record<string, string | readonly string[]> => ({
   status: ["failed", "dead"],
   type: [group.type],
   error_group: group.error_group,
@@ -48,10 +49,7 @@ export function Dead(): JSX.Element {
     return groups.data?.items.find((group) => keyOf(group) === row?.dataset["id"]);
   };
   useKeys({
-    j: () => moveRow(1),
-    k: () => moveRow(-1),
-    ArrowDown: () => moveRow(1),
-    ArrowUp: () => moveRow(-1),
+    ...listKeys,
     r: () => {
       const group = focused();
       if (group !== undefined && may("reschedule_jobs")) setActing({ change: "reschedule", group });
@@ -63,7 +61,9 @@ export function Dead(): JSX.Element {
       <PageHead
         title="Dead letters"
         note={groups.data && `${plural(total, "job")} in ${plural(groups.data.items.length, "group")}`}
-      />
+      >
+        <CopyAs commands={deadCommands(tenant, apiBase)} />
+      </PageHead>
       <div class={css["list"]}>
         <Load query={groups}>
           {({ items }) =>

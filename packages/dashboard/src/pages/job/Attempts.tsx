@@ -49,6 +49,9 @@ function One({ attempt, isNewest }: { attempt: Attempt; isNewest: boolean }): JS
         <span class={css["worker"]} title={attempt.worker_id}>
           {attempt.worker_id}
         </span>
+        {attempt.handed && (
+          <span title="The enqueue handed the job to the worker, without a claim">handed</span>
+        )}
         <TraceLink id={attempt.trace_id} />
       </div>
       {error !== undefined && <ErrorBlock error={error} isOpen={isNewest} />}
@@ -56,20 +59,28 @@ function One({ attempt, isNewest }: { attempt: Attempt; isNewest: boolean }): JS
   );
 }
 
+interface TraceLinkProps {
+  readonly id: string | null;
+  /** What is next to it says already that it is a trace. */
+  readonly isNamed?: boolean;
+}
+
 /** The trace in the system of the operator, whose address the server knows. */
-export function TraceLink({ id }: { id: string | null }): JSX.Element | null {
+export function TraceLink({ id, isNamed = false }: TraceLinkProps): JSX.Element | null {
   const { data: ui } = useUi();
   if (id === null) return null;
   const template = ui?.trace_url;
   if (template === null || template === undefined || !/^https?:/.test(template))
     return (
       <code class={css["trace"]} title={`Trace ${id}`}>
-        trace {id.slice(0, 8)}
+        {!isNamed && "trace "}
+        {id.slice(0, 8)}
       </code>
     );
   return (
     <a href={template.replaceAll("{trace_id}", encodeURIComponent(id))} rel="noreferrer" target="_blank">
-      Trace {id.slice(0, 8)}
+      {!isNamed && "Trace "}
+      {id.slice(0, 8)}
     </a>
   );
 }

@@ -2,16 +2,19 @@
 import { useMutation, useQueryClient } from "@tanstack/preact-query";
 import type { JSX } from "preact";
 import { useId, useState } from "preact/hooks";
-import { apiBase } from "../../api/client.ts";
 import type { Job, JobName } from "../../api/jobs.ts";
-import { problemOf } from "../../api/problem.ts";
-import { type Exact, jsonError, parseExact, writeExact } from "../../lib/json.ts";
+import { sendRaw, withPayload } from "../../api/raw.ts";
+import { type Exact, hasMasks, jsonError, parseExact, writeExact } from "../../lib/json.ts";
 import { navigate } from "../../state/route.ts";
 import { Button } from "../../ui/Button.tsx";
 import { Dialog } from "../../ui/Dialog.tsx";
 import { Field } from "../../ui/Field.tsx";
 import { ProblemNote } from "../../ui/States.tsx";
 import { say } from "../../ui/Toasts.tsx";
+
+interface Made {
+  readonly id: string;
+}
 
 interface EditJobProps {
   readonly mode: "change" | "copy";
@@ -24,19 +27,21 @@ interface EditJobProps {
 export function EditJob({ mode, name, row, payload, onClose }: EditJobProps): JSX.Element {
   const client = useQueryClient();
   const id = useId();
-  const [text, setText] = useState(() => writeExact(payload, 2));
+  const [before] = useState(() => writeExact(payload, 2));
+  const [text, setText] = useState(before);
   const [priority, setPriority] = useState(String(row.priority));
   const [tags, setTags] = useState(row.tags.join(" "));
-  const problem = jsonError(text);
+  const isChanged = text !== before;
+  const problem = jsonError(text) ?? (isChanged && hasMasks(text) ? masksWords : undefined);
   const tagList = tags.split(/\s+/).filter(Boolean);
   const save = useMutation({
     mutationFn: async () => {
-      // Written by hand: JSON.stringify of a parsed payload would round long numbers.
-      const rest = JSON.stringify({ priority: Number(priority), tags: tagList }).slice(1);
-      const body = `{"payload":${writeExact(parseExact(text))},${rest}`;
+      const changes = { priority: Number(priority), tags: tagList };
+      // A payload that is not changed is not sent: it may be masked here, and the server has it.
+      const body = isChanged ? withPayload(changes, writeExact(parseExact(text))) : JSON.stringify(changes);
       return mode === "change"
-        ? await send("PATCH", `/v1/jobs/${row.id}`, name, body)
-        : await enqueueCopy(row, body);
+        ? await sendRaw<Made>("PATCH", `/v1/jobs/${row.id}`, name.tenant, body)
+        : await sendRaw<Made>("POST", `/v1/jobs/${row.id}/copy`, name.tenant, body);
     },
     onSuccess: (job) => {
       say(mode === "change" ? "The job is changed" : "The copy is queued");
@@ -58,7 +63,7 @@ export function EditJob({ mode, name, row, payload, onClose }: EditJobProps): JS
             type="submit"
             kind="primary"
             busy={save.isPending}
-            blocked={problem === undefined ? undefined : "The payload is not JSON"}
+            blocked={problem === undefined ? undefined : "The payload cannot be used like this"}
           >
             {mode === "change" ? "Save the job" : "Enqueue the copy"}
           </Button>
@@ -97,30 +102,5 @@ export function EditJob({ mode, name, row, payload, onClose }: EditJobProps): JS
   );
 }
 
-/** Sends a body that is already JSON. The typed client would parse and write it again. */
-async function send(
-  method: string,
-  path: string,
-  { tenant }: JobName,
-  body: string,
-): Promise<{ readonly id: string }> {
-  const query = tenant === undefined ? "" : `?tenant_id=${tenant}`;
-  const headers = { "content-type": "application/json" };
-  const response = await fetch(`${apiBase}${path}${query}`, {
-    method,
-    headers,
-    body,
-    credentials: "same-origin",
-  });
-  if (!response.ok) throw await problemOf(response);
-  return (await response.json()) as { id: string };
-}
-
-function enqueueCopy(row: Job, body: string): Promise<{ readonly id: string }> {
-  const rest = JSON.stringify({
-    type: row.type,
-    subject: row.subject,
-    concurrency_key: row.concurrency_key,
-  }).slice(1);
-  return send("POST", "/v1/jobs", { id: row.id, tenant: row.tenant_id }, `${body.slice(0, -1)},${rest}`);
-}
+const masksWords =
+  "It has masked values, which would replace the real ones. Show them on the page of the job first.";

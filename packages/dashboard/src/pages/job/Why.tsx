@@ -1,7 +1,6 @@
 /** Why a job is where it is, each reason with what can be done about it. */
-import { useMutation, useQueryClient } from "@tanstack/preact-query";
 import type { JSX } from "preact";
-import { api, bodyOf } from "../../api/client.ts";
+import { type Place, resume } from "../../api/gates.ts";
 import { type Reason, useReasons } from "../../api/job.ts";
 import { type Job, type JobName, runJobNow } from "../../api/jobs.ts";
 import { useMay } from "../../api/session.ts";
@@ -10,8 +9,8 @@ import { Button } from "../../ui/Button.tsx";
 import { Link } from "../../ui/Link.tsx";
 import { Panel } from "../../ui/Panel.tsx";
 import { Load } from "../../ui/States.tsx";
-import { Time } from "../../ui/Time.tsx";
-import { say, sayProblem } from "../../ui/Toasts.tsx";
+import { Time, Words } from "../../ui/Time.tsx";
+import { useChange } from "../../ui/useChange.ts";
 import css from "./Why.module.css";
 
 const isFinished = (job: Job): boolean => job.finished_at !== null;
@@ -39,7 +38,9 @@ export function Why({ job, name }: { job: Job; name: JobName }): JSX.Element {
                 <li key={`${reason.code} ${index}`}>
                   <div class={css["what"]}>
                     <code class={css["code"]}>{reason.code.replaceAll("_", " ")}</code>
-                    <p>{reason.message}</p>
+                    <p>
+                      <Words text={reason.message} />
+                    </p>
                     <Holders reason={reason} job={job} />
                   </div>
                   <Fix reason={reason} job={job} name={name} />
@@ -97,42 +98,32 @@ function Fix({ reason, job, name }: { reason: Reason; job: Job; name: JobName })
     case "scheduled":
     case "deferred":
     case "retrying":
-      return may("reschedule_job") && job.status === "queued" ? <RunNow name={name} label="Run now" /> : null;
-    case "dead":
-    case "failed":
-      return may("reschedule_job") ? <RunNow name={name} label="Run again" /> : null;
+      return may("reschedule_job") && job.status === "queued" ? <RunNow name={name} /> : null;
+    // What ended runs again with the first button of the page.
     default:
       return null;
   }
 }
 
 function Resume({ details }: { details: Details }): JSX.Element {
-  const client = useQueryClient();
   const { scope = "all", key = null } = details;
-  const resume = useMutation({
-    mutationFn: () => bodyOf(api.PUT("/v1/gates", { body: { scope: scope as "all", key, paused: false } })),
-    onSuccess: () => say(`Resumed ${scope === "all" ? "everything" : `the ${scope} ${key ?? ""}`}`),
-    onError: sayProblem,
-    onSettled: () => client.invalidateQueries(),
+  const place = { scope: scope as Place["scope"], key };
+  const change = useChange({
+    run: () => resume(place),
+    done: () => `Resumed ${scope === "all" ? "everything" : `the ${scope} ${key ?? ""}`}`,
   });
   return (
-    <Button icon="run" busy={resume.isPending} onClick={() => resume.mutate()}>
+    <Button icon="run" busy={change.isPending} onClick={() => change.mutate()}>
       Resume {scope === "all" ? "everything" : `the ${scope}`}
     </Button>
   );
 }
 
-function RunNow({ name, label }: { name: JobName; label: string }): JSX.Element {
-  const client = useQueryClient();
-  const run = useMutation({
-    mutationFn: () => runJobNow(name),
-    onSuccess: () => say("The job is due now"),
-    onError: sayProblem,
-    onSettled: () => client.invalidateQueries(),
-  });
+function RunNow({ name }: { name: JobName }): JSX.Element {
+  const change = useChange({ run: () => runJobNow(name), done: () => "The job is due now" });
   return (
-    <Button icon="run" busy={run.isPending} onClick={() => run.mutate()}>
-      {label}
+    <Button icon="run" busy={change.isPending} onClick={() => change.mutate()}>
+      Run now
     </Button>
   );
 }

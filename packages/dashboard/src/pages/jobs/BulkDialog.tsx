@@ -1,17 +1,19 @@
 /** Asks before many jobs are changed: how many, of which tenants and types. Then shows the progress, with a stop. */
 import { useQuery, useQueryClient } from "@tanstack/preact-query";
 import type { JSX } from "preact";
-import { useId, useMemo, useRef, useState } from "preact/hooks";
-import { changeJobs, countJobs, type JobCount, type Progress } from "../../api/bulk.ts";
+import { useId, useRef, useState } from "preact/hooks";
+import { changeJobs, countedFilter, countJobs, type Progress, revivable, takeBack } from "../../api/bulk.ts";
 import type { Change } from "../../api/jobs.ts";
+import { useMay } from "../../api/session.ts";
 import type { ApiFilter } from "../../lib/filter.ts";
 import { count, plural } from "../../lib/format.ts";
-import { tenantName, useTenants } from "../../shell/TenantSwitch.tsx";
 import { Button } from "../../ui/Button.tsx";
 import { Dialog } from "../../ui/Dialog.tsx";
+import { Link } from "../../ui/Link.tsx";
 import { ProblemNote, Skeleton } from "../../ui/States.tsx";
-import { say } from "../../ui/Toasts.tsx";
+import { say, sayProblem } from "../../ui/Toasts.tsx";
 import css from "./BulkDialog.module.css";
+import { Radius } from "./Radius.tsx";
 
 const verbs: Readonly<Record<Change, { verb: string; done: string; effect: string }>> = {
   cancel: {
@@ -33,10 +35,10 @@ const verbs: Readonly<Record<Change, { verb: string; done: string; effect: strin
   },
 };
 
+const nothingYet: Progress = { changed: 0, isDone: false, operation: "" };
+
 /** Above this number, the user types it, so that no habit confirms it. */
 const typedAbove = 1000;
-/** The kernel counts up to this many jobs. */
-const mostCounted = 100_000;
 
 interface BulkDialogProps {
   readonly change: Change;
@@ -47,11 +49,9 @@ interface BulkDialogProps {
 }
 
 export function BulkDialog({ change, filter, tenant, onClose, onDone }: BulkDialogProps): JSX.Element {
-  // Jobs that arrive after this moment are not part of what the user sees and confirms.
-  const bounded = useMemo(() => boundedBy(filter, new Date().toISOString()), [filter]);
   const counted = useQuery({
-    queryKey: ["bulk-count", bounded, change, tenant ?? null],
-    queryFn: () => countJobs(bounded, change, tenant),
+    queryKey: ["bulk-count", filter, change, tenant ?? null],
+    queryFn: () => countJobs(filter, change, tenant),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
   });
@@ -64,6 +64,8 @@ export function BulkDialog({ change, filter, tenant, onClose, onDone }: BulkDial
   const rows = counted.data ?? [];
   const total = rows.reduce((sum, { jobs }) => sum + jobs, 0);
   const { verb, done, effect } = verbs[change];
+  // A count stops at a hundred thousand jobs, and the change does not.
+  const atLeast = rows.every(({ exact }) => exact) ? "" : "at least ";
   const needsTyping = change === "purge" || total > typedAbove;
   const blocked =
     counted.data === undefined
@@ -74,23 +76,25 @@ export function BulkDialog({ change, filter, tenant, onClose, onDone }: BulkDial
           ? `Type ${count(total)} to confirm`
           : undefined;
   const isRunning = progress !== undefined && !progress.isDone && problem === undefined;
+  const reload = (): Promise<void> =>
+    client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" && queryKey[0] !== "ui" });
   const run = async (): Promise<void> => {
     if (blocked !== undefined || isRunning) return;
     stop.current = new AbortController();
     setProblem(undefined);
-    setProgress({ changed: 0, isDone: false });
+    setProgress(nothingYet);
     try {
-      const tenants = [...new Set(rows.map(({ tenant_id }) => tenant_id))];
-      const end = await changeJobs(change, bounded, tenants, stop.current.signal, setProgress);
-      say(`${done} ${plural(end.changed, "job")}${end.isDone ? "" : ", then stopped"}`);
+      const agreed = countedFilter(filter, rows);
+      const revived = await revivable(change, agreed, rows, tenant);
+      const end = await changeJobs(change, agreed, tenant, stop.current.signal, setProgress);
+      const undo = { label: "Undo", run: () => void undoRun(revived ?? [], tenant).then(reload) };
+      say(<Done text={done} end={end} tenant={tenant} />, revived === undefined ? undefined : undo);
       onDone();
       onClose();
     } catch (error) {
       setProblem(error);
     }
-    await client.invalidateQueries({
-      predicate: ({ queryKey }) => queryKey[0] !== "me" && queryKey[0] !== "ui",
-    });
+    await reload();
   };
   return (
     <Dialog
@@ -106,7 +110,7 @@ export function BulkDialog({ change, filter, tenant, onClose, onDone }: BulkDial
           <>
             <Button onClick={onClose}>Keep them as they are</Button>
             <Button type="submit" kind={change === "reschedule" ? "primary" : "danger"} blocked={blocked}>
-              {verb} {counted.data === undefined ? "jobs" : plural(total, "job")}
+              {verb} {counted.data === undefined ? "jobs" : `${atLeast}${plural(total, "job")}`}
             </Button>
           </>
         )
@@ -147,47 +151,39 @@ export function BulkDialog({ change, filter, tenant, onClose, onDone }: BulkDial
   );
 }
 
-function boundedBy(filter: ApiFilter, now: string): ApiFilter {
-  return "ids" in filter || "created_before" in filter ? filter : { ...filter, created_before: now };
+/** What was done, and where the audit log has it. */
+function Done({
+  text,
+  end,
+  tenant,
+}: {
+  text: string;
+  end: Progress;
+  tenant: string | undefined;
+}): JSX.Element {
+  const may = useMay();
+  return (
+    <>
+      <span>{`${text} ${plural(end.changed, "job")}${end.isDone ? "" : ", then stopped"}`}</span>
+      {may("list_audit") && (
+        <>
+          {" · "}
+          <Link to="/audit" params={{ entity: end.operation, tenant }}>
+            Audit entry
+          </Link>
+        </>
+      )}
+    </>
+  );
 }
 
-/** The blast radius: what is changed, by tenant and type. */
-function Radius({ rows, total }: { rows: readonly JobCount[]; total: number }): JSX.Element {
-  const { data } = useTenants();
-  const labels = new Map((data?.items ?? []).map((tenant) => [tenant.tenant_id, tenantName(tenant)]));
-  const shown = rows.slice(0, 8);
-  const tenants = new Set(rows.map(({ tenant_id }) => tenant_id)).size;
-  const types = new Set(rows.map(({ type }) => type)).size;
-  return (
-    <div class={css["radius"]}>
-      <p>
-        <b>
-          {total >= mostCounted ? "At least " : ""}
-          {plural(total, "job")}
-        </b>{" "}
-        of {plural(tenants, "tenant")} and {plural(types, "type")}
-      </p>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Type</th>
-            <th scope="col">Status</th>
-            <th scope="col">Tenant</th>
-            <th scope="col">Jobs</th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map(({ tenant_id, type, status, jobs }) => (
-            <tr key={`${tenant_id} ${type} ${status}`}>
-              <td>{type}</td>
-              <td>{status}</td>
-              <td>{labels.get(tenant_id) ?? tenantName({ tenant_id })}</td>
-              <td>{count(jobs)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-      {rows.length > shown.length && <p>… and {plural(rows.length - shown.length, "more group")}</p>}
-    </div>
-  );
+/** Jobs that have started meanwhile go on: a run cannot be taken back. */
+async function undoRun(ids: readonly string[], tenant: string | undefined): Promise<void> {
+  try {
+    const canceled = await takeBack(ids, tenant);
+    const rest = ids.length - canceled;
+    say(`Canceled ${plural(canceled, "job")}${rest > 0 ? `; ${plural(rest, "other")} had started` : ""}`);
+  } catch (error) {
+    sayProblem(error);
+  }
 }

@@ -1,9 +1,7 @@
 /** The filter bar: `type:mail.send tag:urgent "connection refused"`. Suggests names and values. */
-import { useQuery } from "@tanstack/preact-query";
 import type { JSX, RefObject } from "preact";
 import { useId, useState } from "preact/hooks";
-import { api, bodyOf } from "../../api/client.ts";
-import { useMay } from "../../api/session.ts";
+import { useKnownTypes } from "../../api/types.ts";
 import {
   isId,
   type JobFilter,
@@ -48,11 +46,11 @@ export function FilterBar({ filter, onChange, field }: FilterBarProps): JSX.Elem
   };
   const take = (suggestion: string): void => {
     setActive(-1);
-    if (suggestion.endsWith(":")) setTyped(suggestion);
+    if (/[:.]$/.test(suggestion)) setTyped(suggestion);
     else apply(suggestion);
     field.current?.focus();
   };
-  const keys = (event: KeyboardEvent): void => {
+  const keys = (event: JSX.TargetedKeyboardEvent<HTMLInputElement>): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined && isOpen) {
       event.preventDefault();
@@ -60,7 +58,8 @@ export function FilterBar({ filter, onChange, field }: FilterBarProps): JSX.Elem
     } else if (event.key === "Enter") {
       event.preventDefault();
       const suggestion = suggestions[active];
-      if (suggestion === undefined) apply(typed);
+      // What the field says, also if the last letter is not drawn yet.
+      if (suggestion === undefined) apply(event.currentTarget.value);
       else take(suggestion);
     } else if (event.key === "Escape") {
       if (typed === "") field.current?.blur();
@@ -93,7 +92,7 @@ export function FilterBar({ filter, onChange, field }: FilterBarProps): JSX.Elem
           aria-activedescendant={active === -1 ? undefined : `${list}-${active}`}
           autocomplete="off"
           spellcheck={false}
-          placeholder="type:  tag:  subject:  error:  or an id"
+          placeholder="type:  tag:  subject:  error:  payload.key:  or an id"
           value={typed}
           onInput={({ currentTarget }) => {
             setTyped(currentTarget.value);
@@ -140,26 +139,23 @@ const mostSuggestions = 8;
 
 /** Names while a name is typed; values of types, states and tenants after their name. */
 function useSuggestions(typed: string): readonly string[] {
-  const may = useMay();
   const word = typed.slice(typed.lastIndexOf(" ") + 1);
   const [, name = "", value = ""] = /^([a-z_]+):(.*)$/.exec(word) ?? [];
-  const { data: types } = useQuery({
-    queryKey: ["types", "1 hour"],
-    queryFn: () => bodyOf(api.GET("/v1/types")),
-    enabled: may("list_types") && name === "type",
-    staleTime: 30_000,
-  });
+  const { data: types } = useKnownTypes(name === "type");
   const { data: tenants } = useTenants();
   if (word === "") return [];
   const known: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
     type: (types?.items ?? []).map(({ type }) => [type, type]),
     status: states.map((state) => [state, state]),
+    phase: ["due", "scheduled", "retrying"].map((phase) => [phase, phase]),
     tenant: (tenants?.items ?? []).map((tenant) => [tenantName(tenant), tenant.tenant_id]),
   };
   const before = typed.slice(0, typed.length - word.length);
   const found =
     name === ""
-      ? termNames.filter((each) => each.startsWith(word)).map((each) => `${before}${each}:`)
+      ? termNames
+          .filter((each) => each.startsWith(word))
+          .map((each) => `${before}${each}${each === "payload" ? "." : ":"}`)
       : (known[name] ?? [])
           .filter(([label]) => label.toLowerCase().includes(value.toLowerCase()))
           .map(([, id]) => `${before}${name}:${id}`);

@@ -2,14 +2,13 @@
 import type { JSX } from "preact";
 import type { JobRow } from "../../api/jobs.ts";
 import { useSeesTenants } from "../../api/session.ts";
-import { duration } from "../../lib/format.ts";
-import { tenantName } from "../../shell/TenantSwitch.tsx";
 import { now } from "../../state/settings.ts";
 import { Link } from "../../ui/Link.tsx";
 import { Status, wordFor } from "../../ui/Status.tsx";
-import { Since, Time } from "../../ui/Time.tsx";
+import { useColumns, usual } from "./columns.tsx";
 import css from "./JobTable.module.css";
 import type { Selection } from "./selection.ts";
+import { type Hindrance, useHindrances } from "./useHindrances.ts";
 
 interface JobTableProps {
   readonly jobs: readonly JobRow[];
@@ -20,54 +19,62 @@ interface JobTableProps {
 
 export function JobTable({ jobs, selection, isStale, caption }: JobTableProps): JSX.Element {
   const seesTenants = useSeesTenants();
+  const columns = useColumns();
+  const hindrance = useHindrances(jobs);
+  // The usual columns fit. With more of them, the table moves by itself, and its heading does not stay in sight.
   return (
-    <table class={`${css["table"]} ${isStale ? css["stale"] : ""}`} data-jobs>
-      <caption class="visually-hidden">{caption}</caption>
-      <thead>
-        <tr>
-          {selection && (
-            <th scope="col" class={css["check"]}>
-              <input
-                type="checkbox"
-                aria-label="Select all rows that are shown"
-                checked={jobs.length > 0 && jobs.every(({ id }) => selection.has(id))}
-                onChange={({ currentTarget }) => selection.setAll(jobs, currentTarget.checked)}
-              />
-            </th>
-          )}
-          <th scope="col">Status</th>
-          <th scope="col">Type</th>
-          <th scope="col">Subject</th>
-          {seesTenants && <th scope="col">Tenant</th>}
-          <th scope="col" class={css["number"]}>
-            Attempts
-          </th>
-          <th scope="col">When</th>
-          <th scope="col" class={css["number"]}>
-            Took
-          </th>
-          <th scope="col">Error</th>
-        </tr>
-      </thead>
-      <tbody>
-        {jobs.map((job) => (
-          <Row key={job.id} job={job} seesTenants={seesTenants} {...(selection && { selection })} />
-        ))}
-      </tbody>
-    </table>
+    <div class={columns.length > usual.length ? css["scroll"] : undefined}>
+      <table class={`${css["table"]} ${isStale ? css["stale"] : ""}`} data-jobs>
+        <caption class="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {selection && (
+              <th scope="col" class={css["check"]}>
+                <input
+                  type="checkbox"
+                  aria-label="Select all rows that are shown"
+                  checked={jobs.length > 0 && jobs.every(({ id }) => selection.has(id))}
+                  onChange={({ currentTarget }) => selection.setAll(jobs, currentTarget.checked)}
+                />
+              </th>
+            )}
+            <th scope="col">Status</th>
+            <th scope="col">Type</th>
+            {columns.map(({ name, title, kind }) => (
+              <th key={name} scope="col" class={kind === "number" ? css["number"] : undefined}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {jobs.map((job) => (
+            <Row
+              key={job.id}
+              job={job}
+              columns={columns}
+              seesTenants={seesTenants}
+              hindrance={hindrance}
+              {...(selection && { selection })}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
-function Row({
-  job,
-  selection,
-  seesTenants,
-}: {
-  job: JobRow;
-  selection?: Selection;
-  seesTenants: boolean;
-}): JSX.Element {
+interface RowProps {
+  readonly job: JobRow;
+  readonly columns: ReturnType<typeof useColumns>;
+  readonly selection?: Selection;
+  readonly seesTenants: boolean;
+  readonly hindrance: Hindrance;
+}
+
+function Row({ job, columns, selection, seesTenants, hindrance }: RowProps): JSX.Element {
   const isSelected = selection?.has(job.id) ?? false;
+  const held = hindrance(job);
   return (
     <tr class={isSelected ? css["picked"] : undefined} data-id={job.id}>
       {selection && (
@@ -82,43 +89,23 @@ function Row({
       )}
       <td class={css["status"]}>
         <Status word={wordFor(job, now.peek())} />
+        {held !== undefined && <span class={css["held"]}>{held}</span>}
       </td>
       <td class={css["type"]}>
         <Link to={`/jobs/${job.id}`} params={seesTenants ? { of: job.tenant_id } : {}}>
           {job.type}
         </Link>
       </td>
-      <td class={css["subject"]} data-label="Subject">
-        {job.subject}
-        {job.tags.map((tag) => (
-          <span key={tag} class={css["tag"]}>
-            {tag}
-          </span>
-        ))}
-      </td>
-      {seesTenants && (
-        <td class={css["tenant"]} data-label="Tenant">
-          {tenantName({ label: job.tenant_label, tenant_id: job.tenant_id })}
+      {columns.map(({ name, title, kind, cell, isPlain }) => (
+        <td
+          key={name}
+          class={css[kind]}
+          {...(!isPlain && { "data-label": title })}
+          title={name === "error" ? (job.last_error ?? undefined) : undefined}
+        >
+          {cell(job)}
         </td>
-      )}
-      <td class={css["number"]} data-label="Attempts">
-        {job.attempts}/{job.max_attempts + job.uncounted}
-      </td>
-      <td class={css["when"]}>
-        <Time at={job.finished_at ?? (job.status === "running" ? job.started_at : job.run_at)} />
-      </td>
-      <td class={css["number"]} data-label="Took">
-        <Took job={job} />
-      </td>
-      <td class={css["error"]} title={job.last_error ?? undefined}>
-        {job.last_error}
-      </td>
+      ))}
     </tr>
   );
-}
-
-function Took({ job }: { job: JobRow }): JSX.Element {
-  if (job.started_at === null) return <>–</>;
-  if (job.finished_at === null) return job.status === "running" ? <Since at={job.started_at} /> : <>–</>;
-  return <>{duration(job.duration_ms ?? 0)}</>;
 }

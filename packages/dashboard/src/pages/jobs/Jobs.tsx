@@ -4,21 +4,23 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useSearch } from "wouter-preact/use-browser-location";
 import { type JobRow, mostRows, useJobs } from "../../api/jobs.ts";
 import { useMay } from "../../api/session.ts";
-import { type JobFilter, paramsOf, readFilter } from "../../lib/filter.ts";
+import { type JobFilter, type Order, orderOf, paramsOf, readFilter } from "../../lib/filter.ts";
 import { count } from "../../lib/format.ts";
 import { useKeys } from "../../shell/keys.ts";
-import { changes, finished } from "../../state/live.ts";
+import { type FinishedJob, finished } from "../../state/live.ts";
 import { navigate, useTenant } from "../../state/route.ts";
 import { Button } from "../../ui/Button.tsx";
 import { PageHead } from "../../ui/Panel.tsx";
 import { ProblemNote, Skeleton } from "../../ui/States.tsx";
+import { Time } from "../../ui/Time.tsx";
 import { BulkBar } from "./BulkBar.tsx";
 import { CopyMenu } from "./CopyMenu.tsx";
+import { ColumnMenu } from "./columns.tsx";
 import { FilterBar } from "./FilterBar.tsx";
 import css from "./Jobs.module.css";
 import { JobTable } from "./JobTable.tsx";
 import { NoJobs } from "./NoJobs.tsx";
-import { moveRow, rememberList } from "./rows.ts";
+import { listKeys, rememberList } from "./rows.ts";
 import { StateTabs } from "./StateTabs.tsx";
 import { useSelection } from "./selection.ts";
 import { useNewJobs } from "./useNewJobs.ts";
@@ -32,7 +34,9 @@ export function Jobs(): JSX.Element {
   const loaded = useMemo(() => list.data?.pages.flatMap(({ items }) => items) ?? [], [list.data]);
   const jobs = useFinished(loaded);
   const selection = useSelection(jobs);
-  const fresh = useNewJobs(filter, tenant, jobs[0]);
+  const fresh = useNewJobs(filter, tenant, loaded[0]);
+  const order = orderOf(filter);
+  const searchedAfter = list.data?.pages.at(-1)?.searched_after ?? undefined;
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => rememberList(jobs), [jobs]);
   useEffect(() => selection.clear(), [search]);
@@ -40,10 +44,7 @@ export function Jobs(): JSX.Element {
   const canChange = may("cancel_jobs");
   useKeys({
     "/": () => field.current?.focus(),
-    j: () => moveRow(1),
-    k: () => moveRow(-1),
-    ArrowDown: () => moveRow(1),
-    ArrowUp: () => moveRow(-1),
+    ...listKeys,
     x: () => toggleFocused(jobs, (job) => selection.toggle(job, false)),
     "shift+x": () => toggleFocused(jobs, (job) => selection.toggle(job, true)),
     a: () => canChange && selection.selectAllThatMatch(),
@@ -53,10 +54,11 @@ export function Jobs(): JSX.Element {
   return (
     <>
       <PageHead title="Jobs">
+        <ColumnMenu />
         <CopyMenu filter={filter} tenant={tenant} jobs={jobs} />
       </PageHead>
       <div class={css["list"]}>
-        <StateTabs filter={filter} onChange={show} />
+        <StateTabs filter={filter} />
         <FilterBar filter={filter} onChange={show} field={field} />
         {list.error !== null && <ProblemNote error={list.error} onRetry={() => void list.refetch()} />}
         {fresh > 0 && (
@@ -69,15 +71,15 @@ export function Jobs(): JSX.Element {
         {jobs.length > 0 && (
           <JobTable
             jobs={jobs}
-            caption="Jobs, newest first"
+            caption={`Jobs, ${orders[order].sorted}`}
             isStale={isWaiting}
             {...(canChange && { selection })}
           />
         )}
         {list.data !== undefined && jobs.length === 0 && !isWaiting && (
-          <NoJobs filter={filter} onChange={show} />
+          <NoJobs filter={filter} onChange={show} searchedAfter={searchedAfter} />
         )}
-        <More shown={jobs.length} list={list} />
+        <More shown={jobs.length} list={list} order={order} searchedAfter={searchedAfter} />
       </div>
       {canChange && <BulkBar selection={selection} filter={filter} tenant={tenant} />}
     </>
@@ -90,17 +92,40 @@ interface Pages {
   readonly fetchNextPage: () => unknown;
 }
 
-function More({ shown, list }: { shown: number; list: Pages }): JSX.Element | null {
-  if (shown === 0) return null;
+const orders: Readonly<Record<Order, { sorted: string; first: string }>> = {
+  created: { sorted: "newest first", first: "The newest" },
+  oldest: { sorted: "oldest first", first: "The oldest" },
+  run_at: { sorted: "the next one first", first: "The next" },
+  started_at: { sorted: "the longest run first", first: "The longest runs:" },
+  finished_at: { sorted: "last ended first", first: "The last to end:" },
+};
+
+interface MoreProps {
+  readonly shown: number;
+  readonly list: Pages;
+  readonly order: Order;
+  /** How far back a search without an index has looked. */
+  readonly searchedAfter: string | undefined;
+}
+
+function More({ shown, list, order, searchedAfter }: MoreProps): JSX.Element | null {
+  if (shown === 0 && searchedAfter === undefined) return null;
   return (
     <p class={css["more"]}>
-      <span role="status">{list.hasNextPage ? `The newest ${count(shown)}` : `${count(shown)} in all`}</span>
+      <span role="status">
+        {list.hasNextPage ? `${orders[order].first} ${count(shown)}` : `${count(shown)} in all`}
+        {searchedAfter !== undefined && (
+          <>
+            , searched back to <Time at={searchedAfter} />
+          </>
+        )}
+      </span>
       {list.hasNextPage &&
         (shown >= mostRows ? (
-          <span>Narrow the filter to see older jobs.</span>
+          <span>Narrow the filter to see the others.</span>
         ) : (
           <Button busy={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
-            Load more
+            {searchedAfter === undefined ? "Load more" : "Search further"}
           </Button>
         ))}
     </p>
@@ -109,23 +134,28 @@ function More({ shown, list }: { shown: number; list: Pages }): JSX.Element | nu
 
 /** The rows with what the live stream says about them: a row changes in its place, no row moves. */
 function useFinished(jobs: readonly JobRow[]): readonly JobRow[] {
-  const [known, setKnown] = useState<ReadonlyMap<string, object>>(new Map());
+  const [known, setKnown] = useState<ReadonlyMap<string, FinishedJob>>(new Map());
   const arrived = finished.value;
-  const at = changes.value;
   useEffect(() => {
     if (arrived.length > 0)
       setKnown(
         (before) => new Map([...before, ...arrived.map((job) => [job.id, job] as const)].slice(-mostRows)),
       );
-  }, [at]);
+  }, [arrived]);
   return useMemo(
     () =>
       jobs.map((job) => {
         const end = job.finished_at === null ? known.get(job.id) : undefined;
-        return end === undefined ? job : { ...job, ...end };
+        return end === undefined || runsAgain(job, end) ? job : ({ ...job, ...end } as JobRow);
       }),
     [jobs, known],
   );
+}
+
+/** Whether the row is newer than the end: a job that failed for good was made to run again. */
+function runsAgain({ run_at, started_at }: JobRow, { status, finished_at }: FinishedJob): boolean {
+  const newest = Math.max(...[run_at, started_at].map((at) => (at === null ? 0 : Date.parse(at))));
+  return (status === "failed" || status === "dead") && newest > Date.parse(finished_at);
 }
 
 function toggleFocused(jobs: readonly JobRow[], toggle: (job: JobRow) => void): void {

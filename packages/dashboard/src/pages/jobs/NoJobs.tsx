@@ -16,14 +16,16 @@ const globalTenant = "00000000-0000-0000-0000-000000000000";
 export function NoJobs({
   filter,
   onChange,
+  searchedAfter,
 }: {
   filter: JobFilter;
   onChange: (filter: JobFilter) => void;
+  searchedAfter: string | undefined;
 }): JSX.Element {
   if (isEmpty(filter) && filter.state.length === 0) return <FirstUse />;
   const { state } = filter;
   return (
-    <Empty title={isEmpty(filter) ? `No job is ${state.join(" or ")} now` : "No job matches"}>
+    <Empty title={titleOf(filter, searchedAfter !== undefined)}>
       {!isEmpty(filter) && (
         <p class={css["chips"]}>
           {termsIn(filter).map((term) => (
@@ -45,10 +47,17 @@ export function NoJobs({
   );
 }
 
-const sample = `import { JobForge } from "jobforge";
+/** A search that stopped early has not seen every job. */
+function titleOf(filter: JobFilter, isPart: boolean): string {
+  if (isPart) return "No job matches among those that were searched";
+  return isEmpty(filter) ? `No job is ${filter.state.join(" or ")} now` : "No job matches";
+}
 
+const sample = `import { defineJob, JobForge, tenantId } from "jobforge";
+
+const mail = defineJob({ type: "mail.send" });
 const forge = new JobForge({ database: process.env.DATABASE_URL });
-await forge.enqueue("mail.send", { to: "ada@example.com" });`;
+await forge.enqueue(mail, { to: "ada@example.com" }, { tenantId: tenantId("org_123") });`;
 
 function FirstUse(): JSX.Element {
   const may = useMay();
@@ -73,7 +82,10 @@ function FirstUse(): JSX.Element {
   return (
     <Empty title="There are no jobs yet">
       <p>An application enqueues the first one with three lines:</p>
-      <pre class={css["sample"]}>{sample}</pre>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reachable by keyboard. */}
+      <pre class={css["sample"]} tabIndex={0}>
+        {sample}
+      </pre>
       {may("enqueue_job") && (
         <Button icon="run" onClick={() => void send()}>
           Send a test job

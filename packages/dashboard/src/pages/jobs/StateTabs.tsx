@@ -9,30 +9,42 @@ import { Link } from "../../ui/Link.tsx";
 import { Status } from "../../ui/Status.tsx";
 import css from "./Jobs.module.css";
 
-export function StateTabs({
-  filter,
-}: {
-  filter: JobFilter;
-  onChange: (filter: JobFilter) => void;
-}): JSX.Element {
+/** What a queued job waits for. */
+const phases = ["due", "scheduled", "retrying"] as const;
+
+export function StateTabs({ filter }: { filter: JobFilter }): JSX.Element {
   const counts = useCounts(isEmpty(filter));
   const chosen = filter.state;
+  const { phase, ...text } = filter.text;
+  const rest = { ...filter, text };
   return (
     <nav class={css["tabs"]} aria-label="States">
-      <Link to="/jobs" params={paramsOf({ ...filter, state: [] })} current={chosen.length === 0}>
+      <Link to="/jobs" params={paramsOf({ ...rest, state: [] })} current={chosen.length === 0}>
         All
       </Link>
       {states.map((state) => (
         <Link
           key={state}
           to="/jobs"
-          params={paramsOf({ ...filter, state: [state] })}
-          current={chosen.length === 1 && chosen[0] === state}
+          params={paramsOf({ ...rest, state: [state] })}
+          current={chosen.length === 1 && chosen[0] === state && phase === undefined}
         >
           <Status word={state} />
           {counts[state] !== undefined && <span class={css["count"]}>{counts[state]}</span>}
         </Link>
       ))}
+      {chosen.length === 1 &&
+        chosen[0] === "queued" &&
+        phases.map((each) => (
+          <Link
+            key={each}
+            to="/jobs"
+            params={paramsOf({ ...rest, state: ["queued"], text: { ...text, phase: each } })}
+            current={phase === each}
+          >
+            <Status word={each} />
+          </Link>
+        ))}
     </nav>
   );
 }

@@ -1,7 +1,12 @@
 /** Moves through the rows of a list by keyboard, and remembers the list for the page of one job. */
 
-/** Focuses the link of the next or previous row. */
-export function moveRow(step: 1 | -1): void {
+/** The keys of every list. */
+export const rowKeys = { j: () => moveRow(1), k: () => moveRow(-1) } as const;
+/** Pages that are one list also take the arrows; on others they scroll. */
+export const listKeys = { ...rowKeys, ArrowDown: () => moveRow(1), ArrowUp: () => moveRow(-1) } as const;
+
+/** Focuses the link of the next or previous row. False if there is no row. */
+function moveRow(step: 1 | -1): boolean {
   const links = [...document.querySelectorAll<HTMLAnchorElement>("main tbody tr a:first-of-type")].filter(
     (link, index, all) => index === 0 || all[index - 1]?.closest("tr") !== link.closest("tr"),
   );
@@ -10,6 +15,7 @@ export function moveRow(step: 1 | -1): void {
   const next = links[current === -1 ? (step === 1 ? 0 : links.length - 1) : current + step];
   next?.focus();
   next?.closest("tr")?.scrollIntoView({ block: "nearest" });
+  return links.length > 0;
 }
 
 interface Named {

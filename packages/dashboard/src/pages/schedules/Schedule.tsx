@@ -1,11 +1,16 @@
 /** One schedule: when it runs, and its runs so far. */
 import { useQuery } from "@tanstack/preact-query";
 import type { JSX } from "preact";
+import { useState } from "preact/hooks";
 import { useSearch } from "wouter-preact/use-browser-location";
-import { api, bodyOf } from "../../api/client.ts";
+import { api, apiBase, bodyOf } from "../../api/client.ts";
+import { useMay } from "../../api/session.ts";
+import { scheduleCommands } from "../../lib/commands.ts";
 import { duration } from "../../lib/format.ts";
-import { rhythmOf } from "../../lib/rhythm.ts";
+import { field, parseExact, writeExact } from "../../lib/json.ts";
 import { useTenant } from "../../state/route.ts";
+import { Button } from "../../ui/Button.tsx";
+import { CopyAs } from "../../ui/Copy.tsx";
 import { Json } from "../../ui/Json.tsx";
 import { Link } from "../../ui/Link.tsx";
 import { Facts, PageHead, Panel } from "../../ui/Panel.tsx";
@@ -13,9 +18,13 @@ import { Load } from "../../ui/States.tsx";
 import { Status, wordFor } from "../../ui/Status.tsx";
 import { Table } from "../../ui/Table.tsx";
 import { Time } from "../../ui/Time.tsx";
-import { last, next, ScheduleActions, stateOf } from "./Schedules.tsx";
+import { EditSchedule } from "./EditSchedule.tsx";
+import { NextRuns } from "./NextRuns.tsx";
+import { type Schedule as Found, last, next, Rhythm, ScheduleActions, stateOf } from "./Schedules.tsx";
 
 export function Schedule({ params }: { params: Readonly<Record<string, string>> }): JSX.Element {
+  const may = useMay();
+  const [isEditing, setEditing] = useState(false);
   const type = decodeURIComponent(params["type"] ?? "");
   const key = decodeURIComponent(params["key"] ?? "");
   const chosen = useTenant();
@@ -23,7 +32,10 @@ export function Schedule({ params }: { params: Readonly<Record<string, string>> 
   const at = { path: { type, key }, query: tenant === undefined ? {} : { tenant_id: tenant } };
   const schedule = useQuery({
     queryKey: ["schedule", type, key, tenant ?? null],
-    queryFn: () => bodyOf(api.GET("/v1/schedules/{type}/{key}", { params: at })),
+    queryFn: async () => {
+      const text = await bodyOf(api.GET("/v1/schedules/{type}/{key}", { params: at, parseAs: "text" }));
+      return { ...(JSON.parse(text) as Found), exact: field(parseExact(text), "payload") ?? null };
+    },
     meta: { live: true },
   });
   const runs = useQuery({
@@ -31,17 +43,28 @@ export function Schedule({ params }: { params: Readonly<Record<string, string>> 
     queryFn: () => bodyOf(api.GET("/v1/schedules/{type}/{key}/runs", { params: at })),
     meta: { live: true },
   });
+  const coming = useQuery({
+    queryKey: ["schedule-next", type, key, tenant ?? null],
+    queryFn: () => bodyOf(api.GET("/v1/schedules/{type}/{key}/next", { params: at })),
+    meta: { live: true },
+  });
   return (
     <>
       <PageHead title={`${type} · ${key}`} note={schedule.data && stateOf(schedule.data)}>
         {schedule.data && <ScheduleActions schedule={schedule.data} />}
+        {schedule.data && may("update_schedule") && schedule.data.kind !== "dynamic" && (
+          <Button icon="edit" onClick={() => setEditing(true)}>
+            Edit
+          </Button>
+        )}
+        {schedule.data && <CopyAs commands={scheduleCommands(type, key, schedule.data.tenant_id, apiBase)} />}
       </PageHead>
       <Panel title="When it runs">
         <Load query={schedule} rows={2}>
           {(found) => (
             <Facts
               facts={[
-                ["Rhythm", rhythmOf(found)],
+                ["Rhythm", <Rhythm key="rhythm" schedule={found} />],
                 ["Next", <span key="next">{next(found)}</span>],
                 ["Last", <span key="last">{last(found)}</span>],
                 ["If the last run is not over", found.overlap],
@@ -53,11 +76,29 @@ export function Schedule({ params }: { params: Readonly<Record<string, string>> 
           )}
         </Load>
       </Panel>
-      {schedule.data?.payload !== undefined && schedule.data.payload !== null && (
+      {schedule.data !== undefined && schedule.data.exact !== null && (
         <Panel title="Payload">
-          <Json value={schedule.data.payload as never} what="the payload" />
+          <Json value={schedule.data.exact} what="the payload" />
         </Panel>
       )}
+      {isEditing && schedule.data && (
+        <EditSchedule
+          schedule={schedule.data}
+          payload={writeExact(schedule.data.exact, 2)}
+          onClose={() => setEditing(false)}
+        />
+      )}
+      <Panel title="Next runs" flush>
+        <Load query={coming} rows={4}>
+          {({ items }) =>
+            items.length === 0 ? (
+              <p class="inset">None: the schedule is disabled.</p>
+            ) : (
+              <NextRuns times={items} zone={schedule.data?.timezone ?? "UTC"} />
+            )
+          }
+        </Load>
+      </Panel>
       <Panel title="Runs" note="newest first" flush>
         <Load query={runs} rows={4}>
           {({ items }) => (

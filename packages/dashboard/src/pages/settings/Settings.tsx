@@ -15,16 +15,18 @@ export function Settings(): JSX.Element {
     <>
       <PageHead title="Settings" note="Kept in this browser" />
       <Panel title="How pages look">
-        <Choice label="Theme" id="theme" setting={theme} values={themes} />
-        <Choice label="Density" id="density" setting={density} values={densities} />
-        <Choice label="Times" id="zone" setting={zone} values={zones} names={zoneLabels} />
-        <Choice
-          label="Single-letter keys"
-          id="letters"
-          setting={letterKeys}
-          values={["on", "off"]}
-          hint="Switch them off if you dictate: each spoken letter would be a command."
-        />
+        <div class="fields">
+          <Choice label="Theme" id="theme" setting={theme} values={themes} />
+          <Choice label="Density" id="density" setting={density} values={densities} />
+          <Choice label="Times" id="zone" setting={zone} values={zones} names={zoneLabels} />
+          <Choice
+            label="Single-letter keys"
+            id="letters"
+            setting={letterKeys}
+            values={["on", "off"]}
+            hint="Switch them off if you dictate: each spoken letter would be a command."
+          />
+        </div>
       </Panel>
       <Panel title="Who you are">
         <Facts

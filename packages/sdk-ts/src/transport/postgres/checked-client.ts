@@ -3,6 +3,7 @@
  * transaction is open, and `pg` remembers it. It is read when the statement's turn comes, so that a `begin` that was
  * sent before counts, and costs no round trip.
  */
+import { InvalidArgumentError } from "../../errors.ts";
 import { noTransaction } from "../no-transaction.ts";
 import type { SqlExecutor } from "./transport.ts";
 
@@ -34,6 +35,7 @@ export function checkedClient(client: object): SqlExecutor | undefined {
   return {
     query: (text, values) =>
       new Promise((resolve, reject) => {
+        if (isUnconnected(client)) throw notConnected();
         const query = new Query(text, values);
         const submit = query.submit.bind(query);
         query.submit = (connection) =>
@@ -42,6 +44,19 @@ export function checkedClient(client: object): SqlExecutor | undefined {
         client.query(query);
       }),
   };
+}
+
+/** `pg` keeps the statements of such a client until it is connected, perhaps for ever. */
+function isUnconnected(client: object): boolean {
+  const { _connected, _connecting } = client as { _connected?: unknown; _connecting?: unknown };
+  return _connected === false && _connecting === false;
+}
+
+function notConnected(): InvalidArgumentError {
+  return new InvalidArgumentError("The client of forge.with() is not connected", {
+    field: "tx",
+    hint: "Call await client.connect() and begin a transaction first, or take a client of a pool: await pool.connect().",
+  });
 }
 
 function isCheckable(client: object): client is CheckableClient {

@@ -9,10 +9,17 @@ import {
   type PgPool,
   type PgPoolClient,
   type PgPoolOptions,
+  type PgQueryResult,
 } from "./pg.ts";
+import { Prepared } from "./prepared.ts";
+import type { Statement } from "./statement.ts";
+
+/** Whether a connection keeps its session, or a pooler shares sessions between connections. */
+export type PoolMode = "session" | "transaction";
 
 export interface Lent {
   readonly client: PgClient;
+  run(statement: Statement): Promise<PgQueryResult>;
   /** Gives the connection back. A connection that may be broken is not used again. */
   release(broken: boolean): void;
   /** Gives the connection back while a statement runs on it. No other call gets it before the statement has ended. */
@@ -28,8 +35,12 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-/** Connections of a pool that the first call creates. The pool does not keep an otherwise idle process alive. */
-export function ownPool(url: string, options: PgPoolOptions): Connections {
+/**
+ * Connections of a pool that the first call creates. The pool does not keep an otherwise idle process alive. Statements
+ * are prepared on those connections that allow it, unless `mode` says that sessions are shared.
+ */
+export function ownPool(url: string, options: PgPoolOptions, mode: PoolMode): Connections {
+  const prepared = mode === "session" ? new Prepared() : undefined;
   let opened: Promise<PgPool> | undefined;
   const config = {
     connectionString: url,
@@ -41,7 +52,7 @@ export function ownPool(url: string, options: PgPoolOptions): Connections {
   };
   const pool = (): Promise<PgPool> => {
     opened ??= import("pg").then(({ default: pg }) => {
-      const made = new pg.Pool(config);
+      const made = new pg.Pool({ ...config, Client: closingClient(pg.Client) });
       // The pool replaces a connection that is lost while idle, and the next call notices nothing.
       made.on("error", () => undefined);
       return made;
@@ -52,7 +63,7 @@ export function ownPool(url: string, options: PgPoolOptions): Connections {
   return {
     lend: async () => {
       if (closed) throw new ConnectionError("This JobForge was closed", { retryable: false });
-      return await lendFrom(await pool());
+      return await lendFrom(await pool(), prepared);
     },
     another: async () => {
       const { default: pg } = await import("pg");
@@ -64,6 +75,28 @@ export function ownPool(url: string, options: PgPoolOptions): Connections {
       if (opened !== undefined) await (await opened).end();
       opened = undefined;
     },
+  };
+}
+
+type ClientOfPg = typeof import("pg").default.Client;
+type Connected = (error: Error | null) => void;
+
+/**
+ * A client that closes its connection if the login fails. `pg` leaves the connection open when the URL has no password,
+ * and the program could not exit before the server gives up after a minute.
+ */
+function closingClient(Client: ClientOfPg): ClientOfPg {
+  return class extends Client {
+    override connect(): Promise<InstanceType<ClientOfPg>>;
+    override connect(callback: Connected): void;
+    override connect(callback?: Connected): Promise<InstanceType<ClientOfPg>> | undefined {
+      if (callback === undefined) return super.connect();
+      super.connect((error: Error | null) => {
+        if (error) this.end().catch(() => undefined);
+        callback(error);
+      });
+      return undefined;
+    }
   };
 }
 
@@ -102,14 +135,20 @@ function connectedTo(pool: PgPool): Promise<PgPoolClient> {
   });
 }
 
-async function lendFrom(pool: PgPool): Promise<Lent> {
+async function lendFrom(pool: PgPool, prepared?: Prepared): Promise<Lent> {
   const client = await connectedTo(pool);
   const release = (destroy: boolean): void => {
     // A destroyed connection may still emit errors.
     if (!destroy) client.removeListener("error", ignore);
     client.release(destroy);
   };
-  return { client, release, abandon: () => release(true) };
+  const run = (statement: Statement): Promise<PgQueryResult> =>
+    prepared === undefined ? plainly(client, statement) : prepared.run(client, statement);
+  return { client, run, release, abandon: () => release(true) };
+}
+
+function plainly(client: PgClient, { text, values }: Statement): Promise<PgQueryResult> {
+  return client.query(text, [...values]);
 }
 
 function ignore(): void {}
@@ -135,7 +174,12 @@ export function singleConnection(client: PgClient): Connections {
         done = resolve;
       });
       await before;
-      return { client, release: () => done(), abandon: (running) => void running.then(done, done) };
+      return {
+        client,
+        run: (statement) => plainly(client, statement),
+        release: () => done(),
+        abandon: (running) => void running.then(done, done),
+      };
     },
     another: undefined,
     most: 1,
@@ -143,7 +187,11 @@ export function singleConnection(client: PgClient): Connections {
   };
 }
 
-export function connectionsOf(database: string | PgPool | PgClient, pool: PgPoolOptions): Connections {
-  if (typeof database === "string") return ownPool(database, pool);
+export function connectionsOf(
+  database: string | PgPool | PgClient,
+  pool: PgPoolOptions,
+  mode: PoolMode,
+): Connections {
+  if (typeof database === "string") return ownPool(database, pool, mode);
   return isPool(database) ? foreignPool(database) : singleConnection(database);
 }

@@ -18,7 +18,7 @@ export interface ListenTiming {
   readonly respondWithinMs: number;
 }
 
-const usual: ListenTiming = { checkEveryMs: 30_000, respondWithinMs: 10_000 };
+const usual: ListenTiming = { checkEveryMs: 60_000, respondWithinMs: 10_000 };
 const longestWaitMs = 10_000;
 
 type Connect = () => Promise<PgListenClient>;
@@ -78,6 +78,8 @@ async function listenOnce(
   onUp: () => void,
 ): Promise<JobForgeError> {
   const client = await another();
+  // The listener was closed while the client was made, so nothing would tell this connection to end.
+  if (closing.aborted) return new ConnectionError("closed");
   const { signal: gone, lost } = lossOf(client, closing);
   const proof = `jobforge_proof_${randomBytes(8).toString("hex")}`;
   const proven = new Promise<void>((resolve) => {

@@ -1,13 +1,13 @@
 /**
- * Calls over Postgres connections. Each call is one unnamed statement with parameters, so it works behind every kind of
- * pooler.
+ * Calls over Postgres connections. Each call is one statement with parameters. It has a name only on a connection that
+ * keeps its session, so it works behind every kind of pooler.
  */
 import { withDeadline } from "../../deadline.ts";
 import { ConnectionError, DatabaseError, InvalidArgumentError, type JobForgeError } from "../../errors.ts";
 import { defaultTimeoutMs } from "../../words.ts";
 import { fromDriverError } from "../error-mapping.ts";
 import type { Call, CallArguments, CallOptions, Transport } from "../transport.ts";
-import { type Connections, connectionsOf, type Lent } from "./connections.ts";
+import { type Connections, connectionsOf, type Lent, type PoolMode } from "./connections.ts";
 import { listen } from "./listen.ts";
 import { isClient, type PgClient, type PgPool, type PgPoolOptions, type PgQueryResult } from "./pg.ts";
 import { type Statement, type Statements, statements, together } from "./statement.ts";
@@ -19,7 +19,7 @@ export interface PostgresOptions {
    */
   readonly database: string | PgPool | PgClient;
   /** `transaction` for a pooler in transaction mode: there is no LISTEN then, and waiting uses polling only. */
-  readonly poolMode?: "session" | "transaction" | undefined;
+  readonly poolMode?: PoolMode | undefined;
   /** Options of the `pg.Pool` that is created for a URL, such as `max` (10). */
   readonly pool?: PgPoolOptions | undefined;
   /** The API schema that was chosen at migration. Default `public`. */
@@ -39,8 +39,11 @@ export function postgresTransport(options: PostgresOptions): Transport {
   const { database, poolMode = "session", timeoutMs = defaultTimeoutMs } = options;
   if (typeof database === "string") checkDatabaseUrl(database);
   else if (!isClient(database))
-    throw new InvalidArgumentError("database must be a URL, a pg.Pool or a pg.Client", { field: "database" });
-  const connections = connectionsOf(database, options.pool ?? {});
+    throw new InvalidArgumentError("database must be a URL, a pg.Pool or a pg.Client", {
+      field: "database",
+      hint: "Pass a text such as postgres://user:password@host/database, or what `new pg.Pool()` returns.",
+    });
+  const connections = connectionsOf(database, options.pool ?? {}, poolMode);
   const written = statementsFor(options);
   const execute = <T>(
     statement: Statement,
@@ -109,7 +112,7 @@ function executeOn<T>(
       lent.release(false);
       throw new ConnectionError("given up");
     }
-    const running = lent.client.query(statement.text, [...statement.values]);
+    const running = lent.run(statement);
     abandon = () => {
       abandoned = true;
       lent.abandon(running);
@@ -135,19 +138,21 @@ interface ResultRow {
   readonly place?: number;
 }
 
+/** A document that comes in parts has several rows. */
 function resultIn<T>({ rows }: Rows): T {
-  return resultOf<T>((rows as readonly ResultRow[])[0]);
+  const [first, ...more] = rows as readonly ResultRow[];
+  return resultOf<T>(more.length === 0 ? first?.result : [first, ...more].map((row) => row?.result).join(""));
 }
 
 function resultsIn<T>({ rows }: Rows): T[] {
   const results: T[] = [];
-  for (const row of rows as readonly ResultRow[]) results[Number(row.place)] = resultOf<T>(row);
+  for (const row of rows as readonly ResultRow[]) results[Number(row.place)] = resultOf<T>(row.result);
   return results;
 }
 
-function resultOf<T>(row: ResultRow | undefined): T {
+function resultOf<T>(text: string | null | undefined): T {
   // The result of a void function is an empty text.
-  return (row?.result ? JSON.parse(row.result) : null) as T;
+  return (text ? JSON.parse(text) : null) as T;
 }
 
 /** Whether the connection itself is broken, as opposed to a statement that failed or took too long. */

@@ -1,7 +1,7 @@
 /** Requests that create, count or change many jobs. */
 import { z } from "@hono/zod-openapi";
 import { bounds, bulkChanges } from "@jobforge/sdk-ts";
-import { Count, Id, integerWithin, Json, Status, Type } from "./basic.ts";
+import { Count, Id, integerWithin, Json, Status, Time, Type } from "./basic.ts";
 import { findFields, NewJob, Outcome, searchFields } from "./jobs.ts";
 
 const maxNewJobs = 50_000;
@@ -41,7 +41,18 @@ export const BulkCount = z
   .openapi("BulkCount");
 
 export const JobCount = z
-  .looseObject({ tenant_id: Id, type: z.string(), status: Status, jobs: Count, exact: z.boolean() })
+  .looseObject({
+    tenant_id: Id,
+    type: z.string(),
+    status: Status,
+    jobs: Count,
+    exact: z.boolean(),
+    oldest_at: Time.openapi({ description: "When the first of them was created" }),
+    newest_at: Time,
+    counted_at: Time.openapi({
+      description: "Pass it as `created_before`, so that a change affects no job that came after the count",
+    }),
+  })
   .openapi("JobCount");
 
 export const BulkChange = z

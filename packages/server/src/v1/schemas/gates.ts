@@ -44,4 +44,5 @@ export const ChangedGate = z.looseObject({
   known: z
     .boolean()
     .openapi({ description: "False if no job, schedule, policy, worker or setting has this type or tenant" }),
+  audit_id: z.int().nullable().openapi({ description: "The entry in the audit log. Null: nothing changed" }),
 });

@@ -24,6 +24,7 @@ import {
   Time,
   Type,
 } from "./basic.ts";
+import { Notify } from "./notify.ts";
 import { limitParameter, several, tenantParameter } from "./parameters.ts";
 
 /** Has the columns of the view. Newer kernels append columns. */
@@ -130,6 +131,7 @@ export const Attempt = z
     finished_at: Time.nullable(),
     duration_ms: z.int().nullable(),
     error: Json,
+    handed: z.boolean().openapi({ description: "The enqueue handed the job to the worker, without a claim" }),
   })
   .openapi("Attempt");
 
@@ -166,7 +168,7 @@ export const JobResult = z
   })
   .openapi("JobResult");
 
-/** Why a job is not running now, or how it finished. */
+/** Why a job is not running now, what a workflow waits for, or how it finished. */
 export const Reason = z
   .looseObject({
     code: z.string().openapi({ example: "paused" }),
@@ -192,6 +194,7 @@ export const NewJob = z
     subject: Subject.nullish(),
     concurrency_key: Key.nullish(),
     expires_at: Time.nullish(),
+    notify: Notify.optional().openapi({ description: "Whom a webhook tells about the end of the job" }),
   })
   .openapi("NewJob");
 
@@ -211,8 +214,25 @@ export const JobChanges = z
   .openapi("JobChanges");
 
 export const Reschedule = z
-  .strictObject({ run_at: Time.nullish(), max_attempts: MaxAttempts.nullish() })
+  .strictObject({
+    run_at: Time.nullish(),
+    max_attempts: MaxAttempts.nullish(),
+    payload: Json.optional().openapi({ description: "Run it with this payload instead of its own" }),
+  })
   .openapi("Reschedule");
+
+/** What a copy has instead of the job's own values. */
+export const JobCopy = z
+  .strictObject({
+    payload: Json.optional(),
+    priority: Priority.optional(),
+    tags: Tags.optional(),
+    run_at: Time.nullish(),
+    max_attempts: MaxAttempts.nullish(),
+  })
+  .openapi("JobCopy");
+
+export const RevealedJob = z.looseObject({ payload: Json, progress: Json, result: Json });
 
 export const RescheduledJob = z.looseObject({ id: Id, status: Status, run_at: Time, max_attempts: z.int() });
 

@@ -31,6 +31,16 @@ export const Limit = z
   })
   .openapi("Limit");
 
+export const ListedLimit = Limit.extend({
+  running: Count.nullable().openapi({
+    description: "Null: not counted, because it is a default or has a rate only",
+  }),
+  waiting: Count.nullable().openapi({ description: "Due jobs that the limit keeps back" }),
+  tokens: Count.nullable().openapi({ description: "How many jobs the rate lets start now" }),
+  next_at: Time.nullable().openapi({ description: "When the next token comes, if there are none" }),
+  exact: z.boolean().nullable().openapi({ description: "False: `waiting` is a lower bound" }),
+}).openapi("ListedLimit");
+
 export const ChangedLimit = Limit.extend({
   known: z
     .boolean()

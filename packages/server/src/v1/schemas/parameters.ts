@@ -1,6 +1,6 @@
 /** Parameters of paths and queries that several resources share. */
 import { z } from "@hono/zod-openapi";
-import { bounds, dimensions } from "@jobforge/sdk-ts";
+import { bounds, type Dimension, dimensions } from "@jobforge/sdk-ts";
 import { Id } from "./basic.ts";
 
 export const IdParameter = z.object({ id: Id });
@@ -39,7 +39,14 @@ export const several = <S extends z.ZodType>(schema: S): z.ZodType<z.output<S>[]
 
 /** How counts and usage are broken down. */
 export const byParameter = {
-  by: several(z.enum(dimensions)).openapi({
-    description: "Return separate rows for each of these. Default: type",
+  by: several(z.enum([...dimensions, "none"])).openapi({
+    description: "Return separate rows for each of these. `none`: one row for all. Default: type",
   }),
 };
+
+type By = z.output<typeof byParameter.by>;
+
+/** What the kernel takes: an empty list for one row, undefined for its default. */
+export function dimensionsOf(by: By): Dimension[] | undefined {
+  return by?.filter((each) => each !== "none");
+}

@@ -122,3 +122,32 @@ export const ScheduleRunsQuery = z.strictObject({
   status: several(Status),
   cursor: Id.optional(),
 });
+
+const maxNextRuns = 100;
+const defaultNextRuns = 10;
+
+export const NextRuns = z.looseObject({ items: z.array(Time) });
+
+export const NextRunsQuery = z.strictObject({
+  ...tenantParameter,
+  count: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(maxNextRuns)
+    .default(defaultNextRuns)
+    .openapi({ type: "integer", minimum: 1, maximum: maxNextRuns, default: defaultNextRuns }),
+});
+
+export const CronPreview = z
+  .strictObject({
+    expression: z.string().min(1).max(bounds.keyBytes.max).openapi({ example: "30 2 * * 1-5" }),
+    timezone: z
+      .string()
+      .max(200)
+      .optional()
+      .openapi({ description: "Default: UTC", example: "Europe/Berlin" }),
+    after: Time.optional().openapi({ description: "Default: now" }),
+    count: z.int().min(1).max(maxNextRuns).default(defaultNextRuns),
+  })
+  .openapi("CronPreview");

@@ -3,7 +3,7 @@ import { z } from "@hono/zod-openapi";
 import { Count, Interval, Milliseconds, Time, Type } from "./basic.ts";
 import { several } from "./parameters.ts";
 
-export const Step = z
+export const SeriesStep = z
   .looseObject({
     start_at: Time,
     type: z.string().nullable().openapi({ description: "Null: all types" }),
@@ -20,7 +20,7 @@ export const Step = z
     run_p50_ms: Milliseconds.nullable(),
     run_p95_ms: Milliseconds.nullable(),
   })
-  .openapi("Step");
+  .openapi("SeriesStep");
 
 export const SeriesQuery = z.strictObject({
   from: Time.optional().openapi({ description: "Default: an hour before `to`. At most seven days ago" }),

@@ -20,7 +20,7 @@ export const Stats = z
     since: Time,
     exact: z.boolean().openapi({ description: "False if the counts of live jobs are estimates" }),
     ended_exact: z.boolean().openapi({
-      description: "False if more than 100,000 jobs have finished: the numbers are lower bounds",
+      description: "False if too many jobs have finished to count them: dead then includes failed jobs",
     }),
     totals: z.looseObject(counts),
     types: z.array(z.looseObject({ type: z.string(), ...counts })),

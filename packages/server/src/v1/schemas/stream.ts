@@ -7,6 +7,10 @@ export const StreamQuery = z.strictObject({
   ...tenantParameter,
   type: several(Type),
   subject: z.string().optional(),
+  changes: z
+    .enum(["true", "false"])
+    .optional()
+    .openapi({ description: "Whether to send `changes`: what else was changed" }),
 });
 
 export const StreamHeaders = z.object({ "last-event-id": z.string().max(200).optional() });

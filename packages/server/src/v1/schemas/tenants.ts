@@ -1,7 +1,7 @@
 /** The quotas and the weight of a tenant. */
 import { z } from "@hono/zod-openapi";
 import { bounds } from "@jobforge/sdk-ts";
-import { Id, integerWithin, Time } from "./basic.ts";
+import { Count, Id, integerWithin, Milliseconds, Time } from "./basic.ts";
 import { limitParameter } from "./parameters.ts";
 
 const MaxPending = integerWithin(bounds.maxPending);
@@ -47,13 +47,37 @@ export const Tenant = TenantSettings.extend({
   types: z.int().openapi({ description: "Types in use, counted up to one more than max_types" }),
 }).openapi("Tenant");
 
+/** Null: the request did not ask for figures. */
+const Figure = Count.nullable();
+
 export const ListedTenant = TenantSettings.extend({
   seen_at: Time.nullable().openapi({ description: "About when the tenant last enqueued a job" }),
+  due: Figure,
+  scheduled: Figure,
+  running: Figure,
+  oldest_run_at: Time.nullable().openapi({ description: "Of the due jobs" }),
+  exact: z.boolean().nullable().openapi({ description: "False: due and scheduled jobs are estimates" }),
+  runs: Figure.openapi({
+    description: "Runs that ended in this hour and the one before, as the next figures",
+  }),
+  dead: Figure,
+  wait_p95_ms: Milliseconds.nullable(),
+  run_ms: Figure,
+  cost_cents: Figure,
 }).openapi("ListedTenant");
 
 export const TenantListQuery = z.strictObject({
   ...limitParameter,
   cursor: Id.optional().openapi({ description: "The `cursor` of the previous page" }),
+  search: z
+    .string()
+    .max(bounds.keyBytes.max)
+    .optional()
+    .openapi({ description: "Part of a label, or an id" }),
+  figures: z
+    .enum(["true", "false"])
+    .optional()
+    .openapi({ description: "Whether to count jobs and runs, for pages of at most 100" }),
 });
 
 export const TenantIdParameter = z.object({ tenant_id: Id });

@@ -129,6 +129,7 @@ export const Workflow = z
     retention_days: z.int(),
     traceparent: z.string().nullable(),
     step_count: Count,
+    parent_id: Id.nullable().openapi({ description: "The job whose handler started it and waits for it" }),
   })
   .openapi("Workflow");
 
@@ -207,7 +208,45 @@ export const CanceledWorkflow = z
 export const RetryWorkflow = z.strictObject({
   steps: z.array(Path).optional().openapi({ description: "Default: all that ended badly" }),
   downstream: z.boolean().optional().openapi({ description: "Also run again what followed them" }),
+  reset: z.boolean().optional().openapi({
+    description: "Handlers with durable steps begin anew, without their checkpoints and ended children",
+  }),
 });
+
+export const WorkflowChanges = z.strictObject({
+  deadline: Time.nullable().optional().openapi({ description: "Null removes it" }),
+  priority: Priority.optional(),
+  tags: Tags.optional(),
+});
+
+export const AddSteps = z.strictObject({
+  steps: z.array(NewStep).min(1).openapi({ description: "They may need steps that the workflow has" }),
+});
+
+export const AddedSteps = z
+  .looseObject({
+    added: Count,
+    existing: Count.openapi({ description: "Steps that were there before, with the same definition" }),
+  })
+  .openapi("AddedSteps");
+
+export const WorkflowBulk = z.strictObject({
+  filters: z
+    .strictObject({
+      name: z.union([Name, z.array(Name)]).optional(),
+      status: z.union([z.enum(workflowStatuses), z.array(z.enum(workflowStatuses))]).optional(),
+      subject: Subject.optional(),
+      tags: z.union([z.string(), z.array(z.string())]).optional(),
+      created_after: Time.optional(),
+      created_before: Time.optional(),
+    })
+    .openapi({ description: "At least one" }),
+  limit: z.int().min(1).max(1000).optional().openapi({ description: "Default 100" }),
+});
+
+export const WorkflowBulkResult = z
+  .looseObject({ matched: Count, changed: Count })
+  .openapi("WorkflowBulkResult");
 
 export const RetriedWorkflow = z
   .looseObject({

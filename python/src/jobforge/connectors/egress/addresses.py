@@ -77,15 +77,21 @@ class Addresses:
             return False
         if _has(self._exact, address):
             return True
-        if _has(_NEVER, address) or _is_own(address):
+        embedded = _embedded(address)
+        if _has(_NEVER, address) or _is_own(address) or (embedded is not None and _has(_NEVER, embedded)):
             return False
         if _has(self._allowed, address):
             return True
         if isinstance(address, ipaddress.IPv4Address):
             return not _has(_IPV4_DENIED, address)
-        if self._nat64 and _has(_NAT64, address):
-            return self._allow(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+        if self._nat64 and embedded is not None:
+            return self._allow(embedded)
         return _has(_IPV6_ALLOWED, address) and not _has(_IPV6_DENIED, address)
+
+
+def _embedded(address: Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address in an address of NAT64."""
+    return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF) if _has(_NAT64, address) else None
 
 
 _known: dict[Address, tuple[float, bool]] = {}

@@ -15,6 +15,7 @@ _MAX_RATIO: Final = 100
 """Above a size, a decoded body may be at most this many times as large as what was received."""
 _BLOCK: Final = 65_536
 _GZIP: Final = 31
+_MAGIC: Final = b"\x1f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,14 @@ async def _inflated(body: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
         async for part in body:
             received += len(part)
             rest = part
-            while rest and not decoder.eof:
+            while rest:
+                if decoder.eof:
+                    # A body may have several members. Anything else behind the first one is padding.
+                    if not rest.startswith(_MAGIC):
+                        return
+                    decoder = zlib.decompressobj(_GZIP)
                 found = decoder.decompress(rest, _BLOCK)
-                rest = decoder.unconsumed_tail
+                rest = decoder.unused_data if decoder.eof else decoder.unconsumed_tail
                 total += len(found)
                 if total > _RATIO_FROM and total > received * _MAX_RATIO:
                     raise ConnectorError("too_large", "The response is compressed too far.", {"bytes": total})

@@ -20,7 +20,7 @@ from urllib.parse import unquote, urlsplit
 from ..errors import ConnectorError
 from .addresses import address_of
 from .check_url import blocked_address
-from .failures import name_of, slow, within
+from .failures import lost, name_of, slow, within
 from .policy import EgressPolicy
 from .resolve import resolve
 from .url import Url
@@ -34,7 +34,6 @@ class Waits:
     """Seconds that the parts of a request may take."""
 
     connect: float
-    first_byte: float = 15.0
     between_bytes: float = 10.0
 
 
@@ -82,10 +81,12 @@ async def _direct(url: Url, policy: EgressPolicy, waits: Waits, timings: Timings
         raise blocked_address()
     connected = time.monotonic()
     dialled = await _dial(url, addresses, waits.connect)
+    peer = _peer(dialled)
     # Not even the name of the host reaches an address that is refused.
-    if not policy.addresses.allow(_peer(dialled)):
+    if not policy.addresses.allow(peer):
         dialled.close()
-        raise blocked_address()
+        # A server that closes the connection at once leaves no address to check. That is no refusal.
+        raise blocked_address() if peer is not None else lost(url.authority, ConnectionResetError(), sent=False)
     timings["connect"] = (time.monotonic() - connected) * 1000
     return Connection(*await asyncio.open_connection(sock=dialled, limit=MAX_HEAD_BYTES))
 

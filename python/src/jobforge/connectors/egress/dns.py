@@ -44,8 +44,8 @@ def system_servers(path: str = "/etc/resolv.conf") -> list[Server]:
 
 def server_of(text: str) -> Server:
     """A server such as `1.1.1.1`, `1.1.1.1:53` or `[2606:4700:4700::1111]:53`."""
-    if address_of(text) is not None:
-        return text, _PORT
+    if address_of(text.strip("[]")) is not None:
+        return text.strip("[]"), _PORT
     host, _, port = text.rpartition(":")
     return host.strip("[]"), int(port)
 

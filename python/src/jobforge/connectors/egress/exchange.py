@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
@@ -11,7 +12,7 @@ from typing import Final
 from ..errors import ConnectorError
 from .check_url import UrlRules, check_url
 from .connect import Timings, Waits, open_connection
-from .failures import slow, within
+from .failures import Limit, within
 from .url import Url, parse_url
 from .wire import Head, Headers, only, read_body, read_head, write_request
 
@@ -39,6 +40,8 @@ class OutboundRequest:
     body: Body | None = None
     """Called for each hop that has a body."""
     redirects: int = 0
+    deadline: float | None = None
+    """When `timeout_ms` ends, as the clock of the loop says. Several requests of one run share a deadline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,19 +73,25 @@ class _Hop:
 async def send(outbound: OutboundRequest) -> AsyncIterator[Exchange]:
     """Sends a request: `async with send(outbound) as exchange`. Raises a ConnectorError.
 
-    The deadline holds until the block ends, so that it also covers the body. The connection is dropped then.
+    The deadline also holds for each part of the body. The connection is dropped when the block ends.
     """
     url = check_url(outbound.url, outbound.rules)
-    message = f"The request to {url.authority} took longer than timeout_ms, {outbound.timeout_ms} ms in total."
-    async with within(outbound.timeout_ms / 1000, lambda: slow(message, sent=True)), AsyncExitStack() as stack:
-        yield await _follow(outbound, url, stack)
+    now = asyncio.get_running_loop().time()
+    limit = Limit(
+        now + outbound.timeout_ms / 1000 if outbound.deadline is None else outbound.deadline,
+        f"The request to {url.authority} took longer than timeout_ms, {outbound.timeout_ms} ms in total.",
+    )
+    async with AsyncExitStack() as stack:
+        async with within(limit.at - now, limit):
+            exchange = await _follow(outbound, url, stack, limit)
+        yield exchange
 
 
-async def _follow(outbound: OutboundRequest, url: Url, stack: AsyncExitStack) -> Exchange:
+async def _follow(outbound: OutboundRequest, url: Url, stack: AsyncExitStack, limit: Limit) -> Exchange:
     hop = _Hop(url, outbound.method, outbound.headers, outbound.body is not None)
     visited: list[str] = []
     while True:
-        exchange = await stack.enter_async_context(_hop(outbound, hop, tuple(visited)))
+        exchange = await stack.enter_async_context(_hop(outbound, hop, tuple(visited), limit))
         location = exchange.header("location") if exchange.status in _REDIRECTS else None
         if location is None or outbound.redirects == 0:
             return exchange
@@ -94,17 +103,19 @@ async def _follow(outbound: OutboundRequest, url: Url, stack: AsyncExitStack) ->
 
 
 @asynccontextmanager
-async def _hop(outbound: OutboundRequest, hop: _Hop, visited: tuple[str, ...]) -> AsyncIterator[Exchange]:
+async def _hop(outbound: OutboundRequest, hop: _Hop, visited: tuple[str, ...], limit: Limit) -> AsyncIterator[Exchange]:
     host = hop.url.authority
     timings: Timings = {}
     start = time.monotonic()
+    limit.is_sent = False
     body = await outbound.body() if hop.has_body and outbound.body is not None else None
     connection = await open_connection(hop.url, outbound.rules.policy, outbound.waits, timings)
+    limit.is_sent = True
     try:
         await write_request(connection, host, _lines(hop, body), body)
-        head: Head = await read_head(connection, host, outbound.waits)
+        head: Head = await read_head(connection, host)
         timings["first_byte"] = (time.monotonic() - start) * 1000
-        parts = read_body(connection, head, hop.method, host, outbound.waits)
+        parts = read_body(connection, head, hop.method, host, outbound.waits, limit)
         async with aclosing(parts):
             yield Exchange(head.status, head.headers, parts, hop.url, visited, timings)
     finally:

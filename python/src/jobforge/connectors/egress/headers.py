@@ -27,15 +27,24 @@ def check_header(name: str, value: str) -> None:
         raise _invalid("The name of a header contains a character that is not allowed.")
     if is_refused_header(name):
         raise _invalid(f"The header {name} cannot be set by a job: remove it.")
-    if _VALUE.fullmatch(value) is None:
-        raise _invalid(f"The value of the header {name} must be visible ASCII.")
+    _check_value(name, value)
 
 
-def check_header_sizes(headers: Mapping[str, str]) -> None:
-    """Raises if there are too many headers, or if they are too long together."""
+def check_headers(headers: Mapping[str, str]) -> None:
+    """Raises if a value could end its header, or if there are too many headers, or if they are too long together.
+
+    Headers of JobForge's own have texts of payloads in them, too, such as the type of an event.
+    """
+    for name, value in headers.items():
+        _check_value(name, value)
     size = sum(len(name) + len(value) + 4 for name, value in headers.items())
     if len(headers) > _MAX_HEADERS or size > _MAX_HEADER_BYTES:
         raise _invalid(f"A request has at most {_MAX_HEADERS} headers and {_MAX_HEADER_BYTES} bytes of them.")
+
+
+def _check_value(name: str, value: str) -> None:
+    if _VALUE.fullmatch(value) is None:
+        raise _invalid(f"The value of the header {name} must be visible ASCII.")
 
 
 def _invalid(message: str) -> ConnectorError:

@@ -52,7 +52,7 @@ class HostPattern:
 def read_pattern(pattern: str) -> HostPattern | None:
     """Reads `api.example.com`, `*.example.com` (any depth, not the name itself) or an address, perhaps with a port.
 
-    Returns None if the pattern is malformed or names a whole top-level domain.
+    Returns None if the pattern is malformed or names a whole public top-level domain.
     """
     address = address_of(pattern)
     has_colons = address is not None and ":" in pattern
@@ -63,7 +63,8 @@ def read_pattern(pattern: str) -> HostPattern | None:
     host = normal_host(found[2])
     labels = host.split(".")
     port = None if found[3] is None else int(found[3])
-    is_refused = is_wildcard and (len(labels) < 2 or address_of(host) is not None)
+    is_public = len(labels) < 2 and host not in DENIED_SUFFIXES
+    is_refused = is_wildcard and (is_public or address_of(host) is not None)
     if "" in labels or is_refused or (port is not None and not 1 <= port <= _MAX_PORT):
         return None
     return HostPattern(host, is_wildcard, port)

@@ -29,17 +29,27 @@ from ..document import (
     where,
     whole,
 )
-from .addresses import Addresses, is_cidr
+from .addresses import Addresses, address_of, is_cidr
 from .hosts import read_pattern
 from .table import PORTS
 
 _MAX_PORT: Final = 65_535
+_DNS_PORT: Final = 53
+_SERVER: Final = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+))(?::([0-9]{1,5}))?")
 _RANGE: Final = re.compile(r"(\d{1,5})-(\d{1,5})")
 
 host_pattern: Final = where(
     lambda pattern: read_pattern(pattern) is not None, "a host such as api.example.com or *.example.com"
 )
 secret_name: Final = text(r"[A-Z][A-Z0-9_]{0,63}", "a name such as STRIPE_KEY: capitals, digits and underscores")
+
+
+def _is_server(server: str) -> bool:
+    if address_of(server) is not None:
+        return True
+    found = _SERVER.fullmatch(server)
+    host = (found[1] or found[2]) if found is not None else None
+    return found is not None and address_of(host) is not None and 0 < int(found[3] or _DNS_PORT) <= _MAX_PORT
 
 
 def _is_proxy(address: str) -> bool:
@@ -54,13 +64,13 @@ egress_document: Final[Document[dict[str, Any]]] = Document(
     form(
         {
             "allow_cidrs": default(many(where(is_cidr, "a network such as 10.1.0.0/16")), ()),
-            "allow_names": default(many(text(shortest=1)), ()),
+            "allow_names": default(many(host_pattern), ()),
             "nat64": default(flag, value=False),
             "allow_http": default(flag, value=False),
             "allow_ports": default(
                 many(either(whole(1, _MAX_PORT), text(_RANGE.pattern, "a port, or a range such as 8000-8100"))), ()
             ),
-            "dns_servers": default(many(text(shortest=1)), ()),
+            "dns_servers": default(many(where(_is_server, "an address, perhaps with a port")), ()),
             "dns": default(one_of("resolver", "system"), "resolver"),
             "proxy": optional(where(_is_proxy, "a URL of http or https")),
             "ca": optional(either(text(), many(text()))),

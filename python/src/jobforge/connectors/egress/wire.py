@@ -11,7 +11,7 @@ from typing import Final
 
 from ..errors import ConnectorError
 from .connect import MAX_HEAD_BYTES, Connection, Waits
-from .failures import invalid, lost, slow, within
+from .failures import Limit, invalid, lost, slow, within
 
 Headers = dict[str, list[str]]
 """The headers of a response: names in lower case, with all their values."""
@@ -19,6 +19,7 @@ Headers = dict[str, list[str]]
 _STATUS: Final = re.compile(rb"HTTP/1\.[01] ([1-9]\d\d)(?: [^\r\n\0]*)?\r?\n")
 _HEADER: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9a-zA-Z-]+):[ \t]*([^\r\n\0]*?)[ \t]*\r?\n")
 _CHUNK: Final = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
+_BREAK: Final = re.compile(r"[\r\n\0]")
 _BLOCK: Final = 65_536
 _NO_CONTENT: Final = (204, 304)
 _SWITCHED: Final = 101
@@ -43,6 +44,9 @@ async def write_request(
     connection: Connection, host: str, lines: list[str], body: bytes | AsyncIterator[bytes] | None
 ) -> None:
     """Sends a request. A body of unknown length is sent in chunks."""
+    # The headers were checked before. A line break here would be a second request.
+    if any(_BREAK.search(line) for line in lines):
+        raise ConnectorError("invalid_header", "A header contains a line break.")
     writer = connection.writer
     try:
         writer.write(("\r\n".join([*lines, "", ""])).encode("latin-1"))
@@ -61,15 +65,14 @@ async def write_request(
             raise lost(host, error) from None
 
 
-async def read_head(connection: Connection, host: str, waits: Waits) -> Head:
-    """Reads the status and the headers. Hints that come before them are skipped."""
-    async with within(waits.first_byte, lambda: slow(f"{host} sent no response in time.", sent=True)):
-        while True:
-            head = await _read_head(connection.reader, host)
-            if head.status >= _FIRST_FINAL:
-                return head
-            if head.status == _SWITCHED:
-                raise invalid(host, "another protocol")
+async def read_head(connection: Connection, host: str) -> Head:
+    """Reads the status and the headers. Hints that come before them are skipped. Only the deadline ends the wait."""
+    while True:
+        head = await _read_head(connection.reader, host)
+        if head.status >= _FIRST_FINAL:
+            return head
+        if head.status == _SWITCHED:
+            raise invalid(host, "another protocol")
 
 
 async def _read_head(reader: asyncio.StreamReader, host: str) -> Head:
@@ -100,13 +103,20 @@ async def _line(reader: asyncio.StreamReader, host: str) -> bytes:
 
 
 async def read_body(
-    connection: Connection, head: Head, method: str, host: str, waits: Waits
+    connection: Connection, head: Head, method: str, host: str, waits: Waits, limit: Limit
 ) -> AsyncGenerator[bytes, None]:
     """The body in parts, as the headers frame it."""
+    loop = asyncio.get_running_loop()
     parts = _framed(connection.reader, head, method, host)
+
+    def late() -> ConnectorError:
+        if loop.time() >= limit.at:
+            return limit()
+        return slow(f"{host} stopped sending its response.", sent=True)
+
     async with aclosing(parts):
         while True:
-            async with within(waits.between_bytes, lambda: slow(f"{host} stopped sending its response.", sent=True)):
+            async with within(min(waits.between_bytes, limit.at - loop.time()), late):
                 try:
                     part = await anext(parts, None)
                 except (asyncio.IncompleteReadError, OSError) as error:

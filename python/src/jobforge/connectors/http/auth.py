@@ -39,11 +39,31 @@ class AuthUse:
     scrubber: Scrubber
 
 
+@dataclass(slots=True)
+class _Issued:
+    token: str
+    until: float
+    is_reused: bool = False
+    """Whether a request after the first one has used it."""
+
+
 class Authorization:
     """Makes the header `authorization`. Tokens are kept until they expire."""
 
     def __init__(self) -> None:
-        self._tokens: dict[str, tuple[float, str]] = {}
+        self._tokens: dict[str, _Issued] = {}
+
+    def forget(self, header: str | None) -> bool:
+        """Drops the token of a header that a server has refused. Returns whether a new one may help.
+
+        One that was issued for this request is refused for another reason.
+        """
+        for key, issued in self._tokens.items():
+            if header == f"Bearer {issued.token}":
+                del self._tokens[key]
+                return issued.is_reused
+        # Another request has dropped it already, so it was reused.
+        return True
 
     async def header(self, given: dict[str, Any], use: AuthUse) -> str:
         """The value of the header."""
@@ -61,22 +81,23 @@ class Authorization:
     async def _token(self, given: dict[str, Any], use: AuthUse) -> str:
         """The token is sent to the target, so the secret must be bound to its host and to that of the token URL."""
         is_secure = use.target.scheme == "https"
-        rules = replace(use.like.rules, allowlists=(), https_only=is_secure)
+        rules = replace(use.like.rules, https_only=is_secure)
         url = check_url(given["token_url"], rules)
         client = await use.values.text(given["client_id"], [url, use.target])
         secret = await use.values.text(given["client_secret"], [url, use.target])
         known = [use.tenant, rules.policy.version, url.href, client, secret, given.get("scope")]
         key = hashlib.sha256(json.dumps(known).encode()).hexdigest()
         found = self._tokens.get(key)
-        if found is not None and found[0] > time.monotonic():
-            return found[1]
+        if found is not None and found.until > time.monotonic():
+            found.is_reused = True
+            return found.token
         pair = f"{quote(client, safe='')}:{quote(secret, safe='')}"
         use.scrubber.add(pair)
         outbound = replace(use.like, rules=rules, url=url.href, **_token_request(pair, given.get("scope")))
         token, lasts = await _fetch(outbound, url)
         if len(self._tokens) >= _MAX_CACHED:
             self._tokens.clear()
-        self._tokens[key] = (time.monotonic() + lasts - _MARGIN, token)
+        self._tokens[key] = _Issued(token, time.monotonic() + lasts - _MARGIN)
         return token
 
 

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import time
 from collections.abc import AsyncIterable, AsyncIterator
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from ...artifacts.store import ref_of
 from ...definition import JobHandler
 from ...version import VERSION
-from ..artifacts.store import ref_of, require_owner
+from ..artifacts import content_of, require_owner
 from ..egress.body import decoded, limited, read_up_to
 from ..egress.check_url import UrlRules, check_url
 from ..egress.connect import Waits
 from ..egress.exchange import Body, Exchange, OutboundRequest, send
 from ..egress.wire import too_large
 from ..errors import ConnectorError
-from ..retries import STANDARD, RetryRules, end_failed, has_status, retry_after_of
+from ..retries import RetryRules, end_failed, has_status, retry_after_of
 from ..secrets.scrub import Scrubber
 from ..secrets.secrets import SecretUse, Values
 from ..surroundings import Surroundings
 from .auth import Authorization, AuthUse
 from .definition import HttpRequest, HttpResult, body_text, http_request
 from .headers import RequestHeaders, with_query
-from .response import kept_body, kept_headers, preview_of
+from .response import beginning_of, kept_body, kept_headers, preview_of
 
 if TYPE_CHECKING:
     from ...context import JobContext
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 _WAITS: Final = Waits(connect=10.0)
 _MAX_ARTIFACT_BYTES: Final = 1_073_741_824
 _PREVIEW: Final = 1024
+_UNAUTHORIZED: Final = 401
 _OVERLOADED: Final = (429, 503)
 
 
@@ -41,14 +44,14 @@ def http_handler(around: Surroundings) -> JobHandler[HttpRequest, HttpResult]:
     async def handle(input: HttpRequest, job: JobContext[Any]) -> HttpResult:
         # The schema has filled in the defaults.
         given = cast("dict[str, Any]", input)
-        rules = RetryRules(STANDARD, is_final=lambda failure: _is_final(failure, given))
+        rules = RetryRules(is_final=lambda failure: _is_final(failure, given))
         call = _Call(around, authorization, given, job)
         try:
             config = await around.configurations.of(job.tenant, "http.request")
             rules.schedule = config.get("retry_schedule")
             return await call.run(config)
         except ConnectorError as error:
-            end_failed(job, scrubbed(error, call.scrubber), rules)
+            await end_failed(job, scrubbed(error, call.scrubber), rules)
 
     return http_request.handler(handle)
 
@@ -70,7 +73,13 @@ class _Call:
         outbound = await self._prepare(config)
         async with send(outbound) as exchange:
             if not has_status(self._given["success"], exchange.status):
-                raise await _status_failure(exchange, self._given)
+                # A token may be revoked before it expires. The next attempt asks for another one.
+                is_stale = (
+                    exchange.status == _UNAUTHORIZED
+                    and "oauth2" in self._given.get("auth", ())
+                    and self._authorization.forget(outbound.headers.get("authorization"))
+                )
+                raise await _status_failure(exchange, self._given, self.scrubber, is_stale=is_stale)
             kept = await self._keep(exchange, config)
         response = self._given["response"]
         names = [*response["headers"], *self._given["response_headers_allowlist"]]
@@ -95,10 +104,14 @@ class _Call:
         url = check_url(given["url"], rules)
         values = Values(self._around.secrets, self.scrubber, SecretUse(job.tenant, policy, [url]))
         timeout_ms = min(given["timeout_ms"], config.get("timeout_ms", given["timeout_ms"]))
-        plain = OutboundRequest(url=url.href, rules=rules, waits=_WAITS, timeout_ms=timeout_ms)
+        # A request for a token is part of this time.
+        deadline = asyncio.get_running_loop().time() + timeout_ms / 1000
+        plain = OutboundRequest(url=url.href, rules=rules, waits=_WAITS, timeout_ms=timeout_ms, deadline=deadline)
         headers = self._own_headers(config)
         await headers.add(config["default_headers"], values)
         await headers.add(given["headers"], values)
+        # A compressed body would hide the secrets in it.
+        headers.set("accept-encoding", "gzip" if given["response"]["decode"] else "identity")
         if "auth" in given:
             use = AuthUse(job.tenant, url, plain, values, self.scrubber)
             headers.set("authorization", await self._authorization.header(given["auth"], use), is_secret=True)
@@ -110,6 +123,7 @@ class _Call:
             rules=rules,
             waits=_WAITS,
             timeout_ms=timeout_ms,
+            deadline=deadline,
             method=given["method"],
             headers=headers.all,
             secret_headers=frozenset(headers.secret),
@@ -122,7 +136,6 @@ class _Call:
         suffix = f" {config['user_agent_suffix']}" if "user_agent_suffix" in config else ""
         headers.set("user-agent", f"JobForge/{VERSION}{suffix}")
         headers.set("traceparent", self._job.traceparent)
-        headers.set("accept-encoding", "gzip" if self._given["response"]["decode"] else "identity")
         if "body" in self._given and not isinstance(self._given["body"], str):
             headers.set("content-type", "application/json")
         return headers
@@ -134,7 +147,7 @@ class _Call:
             ref = require_owner(given["body_artifact"], self._job.tenant)
 
             async def artifact() -> AsyncIterator[bytes]:
-                return self._around.artifacts.get(ref)
+                return content_of(self._around.artifacts, ref)
 
             return artifact
         if "body_base64" in given:
@@ -157,15 +170,17 @@ class _Call:
         if response["decode"]:
             body = decoded(body, ", ".join(exchange.headers.get("content-encoding", ())))
         if response["on_large"] == "artifact":
-            return await self._keep_artifact(body, content_type or "application/octet-stream")
+            most = min(_MAX_ARTIFACT_BYTES, config.get("max_bytes", _MAX_ARTIFACT_BYTES))
+            return await self._keep_artifact(limited(body, most), content_type or "application/octet-stream")
         most = min(response["max_bytes"], config.get("max_bytes", response["max_bytes"]))
         read = await read_up_to(body, most)
         if read.truncated and response["on_large"] == "fail":
             raise too_large(most, read.total)
-        content = self.scrubber.content(read.content)
+        content = self.scrubber.content(read.content, is_whole=not read.truncated)
+        kept = kept_body(content, response["body"], content_type, self.scrubber, is_whole=not read.truncated)
         return {
             "response_body_preview": preview_of(content),
-            **kept_body(content, response["body"], content_type, is_whole=not read.truncated),
+            **kept,
             "truncated": read.truncated,
             "bytes": read.total,
         }
@@ -176,7 +191,7 @@ class _Call:
 
         async def watched() -> AsyncIterator[bytes]:
             nonlocal beginning
-            async for part in self.scrubber.stream(limited(body, _MAX_ARTIFACT_BYTES)):
+            async for part in self.scrubber.stream(body):
                 beginning = beginning or part[:_PREVIEW]
                 yield part
 
@@ -190,14 +205,16 @@ class _Call:
         }
 
 
-async def _status_failure(exchange: Exchange, given: dict[str, Any]) -> ConnectorError:
+async def _status_failure(
+    exchange: Exchange, given: dict[str, Any], scrubber: Scrubber, *, is_stale: bool
+) -> ConnectorError:
     """The failure of a response whose status is not a success."""
     status, host = exchange.status, exchange.url.authority
-    read = await read_up_to(exchange.body, _PREVIEW)
+    preview, size = await beginning_of(exchange, _PREVIEW, scrubber)
     details = {
         "status": status,
-        "bytes": read.total,
-        "preview": preview_of(read.content),
+        "bytes": size,
+        "preview": preview,
         "retry_after": retry_after_of(status, exchange.header("retry-after")),
         "sent": True,
     }
@@ -207,7 +224,7 @@ async def _status_failure(exchange: Exchange, given: dict[str, Any]) -> Connecto
     is_final = (
         exchange.header("jobforge-no-retry") == "true"
         or has_status(given["final_on"], status)
-        or not has_status(given["retry_on"], status)
+        or not (is_stale or has_status(given["retry_on"], status))
     )
     return ConnectorError("http_status", f"{host} responded with status {status}.", details, is_final=is_final)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote_plus
 
-from ..egress.headers import check_header, check_header_sizes
+from ..egress.headers import check_header, check_headers
 from ..egress.url import Url
 from ..errors import ConnectorError
 from ..secrets.secrets import Values
@@ -38,8 +38,8 @@ class RequestHeaders:
             self.set(name.lower(), text, is_secret=not isinstance(value, str))
 
     def check(self) -> None:
-        """Raises if the headers are too many or too long."""
-        check_header_sizes(self.all)
+        """Raises if a header is malformed, or if the headers are too many or too long."""
+        check_headers(self.all)
 
 
 async def with_query(url: Url, query: Mapping[str, Any], values: Values) -> Url:

@@ -10,6 +10,9 @@ from typing import Any, Final, NoReturn
 
 from ...errors import JobForgeError
 from ...jsontext import to_json
+from ..egress.body import read_up_to
+from ..egress.exchange import Exchange
+from ..errors import ConnectorError
 from ..secrets.scrub import Scrubber
 
 _PREVIEW_BYTES: Final = 1024
@@ -27,12 +30,26 @@ def preview_of(content: bytes) -> str:
     return text.removesuffix("\ufffd").replace("\0", "\ufffd")
 
 
-def kept_body(content: bytes, form: str, content_type: str | None, *, is_whole: bool) -> dict[str, Any]:
-    """The body in the form that the payload asks for, if it can be stored in that form."""
+async def beginning_of(exchange: Exchange, most: int, scrubber: Scrubber) -> tuple[str, int]:
+    """The beginning of a body of which only the status counts, and how many bytes were read.
+
+    A body that is too long, too slow or breaks off does not change what the status says.
+    """
+    try:
+        read = await read_up_to(exchange.body, most)
+    except ConnectorError:
+        return "", 0
+    return preview_of(scrubber.content(read.content, is_whole=not read.truncated)), read.total
+
+
+def kept_body(
+    content: bytes, form: str, content_type: str | None, scrubber: Scrubber, *, is_whole: bool
+) -> dict[str, Any]:
+    """The body in the form that the payload asks for, if it can be stored in that form. Its bytes have no secrets."""
     if form == "none":
         return {}
     if form == "auto" and is_whole and _IS_JSON.search(content_type or ""):
-        found = _storable_json(content)
+        found = _storable_json(content, scrubber)
         if found is not None:
             return {"json": found[0]}
     text = None if form == "base64" else _storable_text(content)
@@ -50,10 +67,14 @@ def _storable_text(content: bytes) -> str | None:
     return None if "\0" in text or is_long else text
 
 
-def _storable_json(content: bytes) -> tuple[Any] | None:
-    """The parsed body. None if it is not JSON, or if Postgres would write it much longer than it is."""
+def _storable_json(content: bytes, scrubber: Scrubber) -> tuple[Any] | None:
+    """The parsed body without secrets.
+
+    None if it is not JSON, if it is nested too deeply to be searched, or if Postgres would write it much longer than
+    it is.
+    """
     try:
-        found = json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
+        found = scrubber.json(json.loads(content.decode("utf-8"), parse_constant=_refuse_constant))
         text = to_json(found, "body").text
     except (ValueError, RecursionError, JobForgeError):
         return None

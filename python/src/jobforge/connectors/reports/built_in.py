@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from ...errors import InvalidValueError
+from ...errors import InvalidArgumentError, InvalidValueError
 from ..document import Document, form, optional, text, where
 from ..errors import ConnectorError
 from .define_report import Chart, Column, ReportContext, ReportDefinition, ReportRow, define_report
 
 if TYPE_CHECKING:
     from ...aio.forge import AsyncJobForge
+    from ...words import Dimension, UsagePeriod
 
 
 def _time(value: str) -> datetime:
@@ -57,19 +58,20 @@ def _camel(name: str) -> str:
 def built_in_reports(forge: AsyncJobForge) -> list[ReportDefinition]:
     """The client needs a login that may read the usage of the tenant, such as `jobforge_reader`."""
 
-    async def usage(context: ReportContext) -> AsyncIterator[ReportRow]:
-        since, until, zone = _span(context)
-        for each in await forge.usage.report(
-            tenant=context.tenant, since=since, until=until, timezone=zone, bucket="total", by=["type"]
-        ):
-            yield _row(each)
+    def usage(bucket: UsagePeriod, *by: Dimension) -> Callable[[ReportContext], AsyncIterator[ReportRow]]:
+        async def rows(context: ReportContext) -> AsyncIterator[ReportRow]:
+            since, until, zone = _span(context)
+            try:
+                found = await forge.usage.report(
+                    tenant=context.tenant, since=since, until=until, timezone=zone, bucket=bucket, by=by
+                )
+            except InvalidArgumentError as error:
+                # What the database refuses, such as an unknown time zone, is a mistake of the payload.
+                raise ConnectorError("invalid_payload", f"params: {error.message}.") from None
+            for each in found:
+                yield _row(each)
 
-    async def by_day(context: ReportContext) -> AsyncIterator[ReportRow]:
-        since, until, zone = _span(context)
-        for each in await forge.usage.report(
-            tenant=context.tenant, since=since, until=until, timezone=zone, bucket="day", by=["type"]
-        ):
-            yield _row(each)
+        return rows
 
     async def dead(context: ReportContext) -> AsyncIterator[ReportRow]:
         since, until, _ = _span(context)
@@ -79,8 +81,21 @@ def built_in_reports(forge: AsyncJobForge) -> list[ReportDefinition]:
             yield _row(each)
 
     return [
-        define_report("usage-summary", title="Usage by type", columns=_USAGE, chart=Chart("type", "runs"), rows=usage),
-        define_report("job-analytics", title="Jobs by day", columns=_BY_DAY, rows=by_day),
+        define_report(
+            "usage-summary",
+            title="Usage by type",
+            columns=(Column("type", "Type"), *_USAGE),
+            chart=Chart("type", "runs"),
+            rows=usage("total", "type"),
+        ),
+        define_report(
+            "tenant-usage",
+            title="Usage by day",
+            columns=(Column("startAt", "Day", "date"), *_USAGE),
+            chart=Chart("startAt", "runs"),
+            rows=usage("day"),
+        ),
+        define_report("job-analytics", title="Jobs by day", columns=_BY_DAY, rows=usage("day", "type")),
         define_report(
             "dead-letters",
             title="Dead jobs by kind of error",
@@ -92,7 +107,6 @@ def built_in_reports(forge: AsyncJobForge) -> list[ReportDefinition]:
 
 
 _USAGE: Final = (
-    Column("type", "Type"),
     Column("runs", "Runs", "number"),
     Column("succeeded", "Succeeded", "number"),
     Column("failed", "Failed", "number"),

@@ -59,7 +59,7 @@ class ReportRequest(TypedDict, total=False):
     """The payload of `connector.report.generate`."""
 
     report_type: str
-    """The name of a built-in or registered report. Without it, the payload has the rows."""
+    """The name of a built-in or registered report. It reads its rows itself, unless the payload has them."""
     params: dict[str, Any]
     rows: Sequence[dict[str, Any]]
     inputs_ref: str
@@ -67,8 +67,8 @@ class ReportRequest(TypedDict, total=False):
     columns: Sequence[ColumnOptions]
     format: ReportFormat | Sequence[ReportFormat]
     options: ReportOptions
-    inputs_data: Sequence[dict[str, Any]]
-    """Older name of `rows`."""
+    inputs_data: Sequence[dict[str, Any]] | dict[str, Any]
+    """Older name of `rows`. One object is one row."""
 
 
 class WrittenFormat(TypedDict):
@@ -130,7 +130,7 @@ _payload: Final = form(
         "columns": optional(many(_column)),
         "format": default(either(_format, many(_format, least=1)), ["json"]),
         "options": default(_options, {}),
-        "inputs_data": optional(many(_row)),
+        "inputs_data": optional(either(many(_row), _row)),
     }
 )
 
@@ -138,7 +138,8 @@ _payload: Final = form(
 def _finish(given: dict[str, Any]) -> None:
     """Turns older names into the present ones."""
     if "inputs_data" in given:
-        given.setdefault("rows", given.pop("inputs_data"))
+        rows = given.pop("inputs_data")
+        given.setdefault("rows", rows if isinstance(rows, list) else [rows])
     wanted = given.pop("format")
     given["formats"] = list(dict.fromkeys([wanted] if isinstance(wanted, str) else wanted))
 

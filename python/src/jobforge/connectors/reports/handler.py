@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from ...artifacts.forms import AsyncArtifactStore
 from ...definition import JobHandler
-from ..artifacts.store import ArtifactStore, require_owner
+from ..artifacts import content_of, require_owner
 from ..errors import ConnectorError
-from ..retries import STANDARD, RetryRules, end_failed
+from ..retries import RetryRules, end_failed
 from .define_report import Chart, Column, ReportContext, ReportDefinition, ReportRow
 from .definition import ReportRequest, ReportResult, report_generate
 from .sink import Sink
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
 _MAX_INLINE_BYTES: Final = 100_000
 """What a result contains itself, in total."""
 _PROGRESS_EVERY: Final = 5000
+_MAX_LINE_BYTES: Final = 1_048_576
+"""The longest line of an artifact with rows."""
 
 
 def report_handler(
-    artifacts: ArtifactStore, reports: Sequence[ReportDefinition]
+    artifacts: AsyncArtifactStore, reports: Sequence[ReportDefinition]
 ) -> JobHandler[ReportRequest, ReportResult]:
     """The handler of reports."""
     known = {report.name: report for report in reports}
@@ -36,7 +39,7 @@ def report_handler(
         try:
             return await _Generation(artifacts, known, cast("dict[str, Any]", input), job).run()
         except ConnectorError as error:
-            end_failed(job, error, RetryRules(STANDARD))
+            await end_failed(job, error, RetryRules())
 
     return report_generate.handler(handle)
 
@@ -53,7 +56,7 @@ class _Generation:
 
     def __init__(
         self,
-        artifacts: ArtifactStore,
+        artifacts: AsyncArtifactStore,
         known: Mapping[str, ReportDefinition],
         given: dict[str, Any],
         job: JobContext[Any],
@@ -62,10 +65,13 @@ class _Generation:
         self._given = given
         self._job = job
         self._name: str = given["report_type"]
-        self._definition = known.get(self._name)
-        if self._definition is None and self._name != "rows":
+        named = known.get(self._name)
+        if named is None and self._name != "rows":
             names = ", ".join(known)
             raise ConnectorError("invalid_payload", f"There is no report {self._name}. Known reports: {names}.")
+        self._title = "Report" if named is None else named.title or "Report"
+        # Rows of the payload replace those of the report, and its columns with them.
+        self._definition = None if "rows" in given or "inputs_ref" in given else named
 
     async def run(self) -> ReportResult:
         rows = self._rows()
@@ -105,10 +111,9 @@ class _Generation:
 
     def _facts(self, first: ReportRow | None) -> ReportFacts:
         options, definition = self._given["options"], self._definition
-        own = None if definition is None else definition.title
         chart = None if definition is None else definition.chart
         return ReportFacts(
-            title=options.get("title") or own or "Report",
+            title=options.get("title") or self._title,
             generated_at=plain(datetime.now(UTC)),
             columns=self._columns(first),
             bom=options["bom"],
@@ -160,23 +165,28 @@ class _Generation:
             for row in given["rows"]:
                 yield row
         elif "inputs_ref" in given:
-            async for row in _lines(self._artifacts.get(require_owner(given["inputs_ref"], tenant))):
+            async for row in _lines(content_of(self._artifacts, require_owner(given["inputs_ref"], tenant))):
                 yield row
         else:
             raise ConnectorError("invalid_payload", "A report needs rows, inputs_ref or a report_type.")
 
 
 async def _lines(content: AsyncIterable[bytes]) -> AsyncIterator[ReportRow]:
-    """The objects of an artifact, one per line."""
-    rest, number = b"", 0
+    """The objects of an artifact, one per line. A line without an end must not fill the memory."""
+    rest, number = bytearray(), 0
     async for part in content:
-        *lines, rest = (rest + part).split(b"\n")
+        *lines, tail = part.split(b"\n")
         for line in lines:
             number += 1
-            if line.strip():
-                yield _parsed(line, number)
+            whole = bytes(rest) + line
+            rest.clear()
+            if whole.strip():
+                yield _parsed(whole, number)
+        rest += tail
+        if len(rest) > _MAX_LINE_BYTES:
+            raise ConnectorError("invalid_payload", f"The artifact has a line over {_MAX_LINE_BYTES} bytes.")
     if rest.strip():
-        yield _parsed(rest, number + 1)
+        yield _parsed(bytes(rest), number + 1)
 
 
 def _parsed(line: bytes, number: int) -> ReportRow:

@@ -9,7 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from ..artifacts.store import ArtifactStore, StoredArtifact
+from ...artifacts.forms import AsyncArtifactStore
+from ...artifacts.store import StoredArtifact
 
 _MAX_WAITING: Final = 16
 _PART: Final = 65_536
@@ -29,7 +30,7 @@ class Collected:
 class Sink:
     """One format of a report."""
 
-    def __init__(self, store: ArtifactStore, key: str, content_type: str, max_bytes: int) -> None:
+    def __init__(self, store: AsyncArtifactStore, key: str, content_type: str, max_bytes: int) -> None:
         self._store = store
         self._key = key
         self._content_type = content_type

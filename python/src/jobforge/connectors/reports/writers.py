@@ -14,8 +14,9 @@ from .chart import bar_chart
 from .define_report import Chart, Column, ReportRow
 
 _MAX_BARS: Final = 50
-# Characters with which a spreadsheet begins a formula, also in their full-width forms.
-_FORMULA: Final = re.compile("[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
+# Characters with which a spreadsheet begins a formula, also in their full-width forms. Drivers return amounts as texts
+# or decimals: a negative one is no formula.
+_FORMULA: Final = re.compile("(?!-[0-9]+(?:[.][0-9]+)?\\Z)[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 _QUOTED: Final = re.compile('[",\r\n]')
 _LINK: Final = re.compile(r"https?://", re.IGNORECASE)
 _STYLE: Final = (

@@ -41,12 +41,16 @@ class Secrets:
     async def resolve(self, reference: SecretReference, use: SecretUse) -> str:
         """The value.
 
-        A secret that does not exist, belongs to another tenant, is not listed in the policy, or is not bound to the
-        host, gives the same error.
+        A secret that does not exist, belongs to another tenant, is not listed in the policy, is not bound to the host,
+        or would travel in plain text, gives the same error.
         """
         name = reference["$secret"]
         rule = use.policy.settings["secrets"].get(name)
-        if rule is None or not all(matches_any(rule["hosts"], url.host, url.port) for url in use.urls):
+        may_be_plain = use.policy.settings["allow_http"]
+        if rule is None or not all(
+            (url.scheme == "https" or may_be_plain) and matches_any(rule["hosts"], url.host, url.port)
+            for url in use.urls
+        ):
             raise unavailable()
         value = await self._get(use.tenant, name)
         if value is None and rule["shared"]:
@@ -94,7 +98,7 @@ def unavailable() -> ConnectorError:
     """The one error of secrets."""
     return ConnectorError(
         "secret_unavailable",
-        "A secret of this job is not available: it is missing, or not allowed for this tenant and host. "
-        "An operator lists it in the egress policy under secrets.",
+        "A secret of this job is not available: it is missing, or not allowed for this tenant and URL. "
+        "An operator lists it in the egress policy under secrets, and sets allow_http for plain http.",
         {"sent": False},
     )

@@ -29,7 +29,7 @@ def webhook_body(format: str, event: EventFacts) -> tuple[bytes, str]:
             "specversion": "1.0",
             "id": event.id,
             "source": f"jobforge/{event.tenant}",
-            "type": event.type,
+            **_cloud_event(event),
             "time": event.timestamp,
             "datacontenttype": "application/json",
             "data": event.data,
@@ -39,6 +39,15 @@ def webhook_body(format: str, event: EventFacts) -> tuple[bytes, str]:
         names = {"event_type": event.type, "event_id": event.id, "timestamp": event.sent_at, "data": event.data}
         return _json(names)
     return _json(event.data)
+
+
+def _cloud_event(event: EventFacts) -> dict[str, str]:
+    """JobForge's own types get a prefix, so that they are unique, and events of a job name it."""
+    if not event.type.startswith(("job.", "schedule.", "webhook.")):
+        return {"type": event.type}
+    subject = event.data.get("id") if event.type.startswith("job.") and isinstance(event.data, dict) else None
+    named = {"subject": subject} if isinstance(subject, str) else {}
+    return {"type": f"dev.jobforge.{event.type}", **named}
 
 
 def _json(value: Any, content_type: str = "application/json") -> tuple[bytes, str]:

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ...definition import JobHandler
 from ...version import VERSION
-from ..egress.body import read_up_to
 from ..egress.check_url import UrlRules, check_url
 from ..egress.connect import Waits
 from ..egress.exchange import Exchange, OutboundRequest, send
 from ..errors import ConnectorError
 from ..http.handler import scrubbed
 from ..http.headers import RequestHeaders
-from ..http.response import preview_of
+from ..http.response import beginning_of
 from ..retries import RetryRules, end_failed, retry_after_of
 from ..secrets.scrub import Scrubber
 from ..secrets.secrets import SecretUse, Values
 from ..surroundings import Surroundings
 from .body import EventFacts, webhook_body
-from .definition import WEBHOOK_RETRY, WebhookDelivery, WebhookResult, webhook_deliver
-from .keys import WebhookOptions, endpoint_keys, master_keys_of
-from .signing import SigningKey, legacy_signature, read_signing_key, standard_signature
+from .definition import WebhookDelivery, WebhookResult, webhook_deliver
+from .endpoints import EndpointFinder, WebhookOptions, master_keys_of
+from .signing import legacy_signature, standard_signature
+from .target import Target, target_of
 
 if TYPE_CHECKING:
     from ...context import JobContext
@@ -35,41 +33,36 @@ _MAX_RESPONSE_BYTES: Final = 65_536
 _GONE: Final = 410
 
 
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """Where a delivery goes. An endpoint has keys of its own; otherwise the payload names secrets."""
+def _disabled_wait(attempt: int) -> int:
+    """Seconds. A delivery that was claimed just before its endpoint was disabled waits with the others.
 
-    url: str
-    format: str
-    headers: Mapping[str, str] = field(default_factory=dict)
-    keys: Sequence[SigningKey] | None = None
+    It loses no attempt. The hold of the endpoint's key does not concern a job that only names the endpoint, so that one
+    asks ever more rarely.
+    """
+    return min(5 << min(attempt - 1, 10), 600)
 
 
-def webhook_handler(around: Surroundings, options: WebhookOptions) -> JobHandler[WebhookDelivery, WebhookResult]:
+def webhook_handler(
+    around: Surroundings, endpoints: EndpointFinder, options: WebhookOptions
+) -> JobHandler[WebhookDelivery, WebhookResult]:
     """The handler of webhooks."""
-    master_keys = master_keys_of(options)
-
-    async def target_of(given: dict[str, Any], tenant: str) -> _Target:
-        endpoint_id = given.get("endpoint_id")
-        if endpoint_id is None:
-            return _Target(given["url"], given["format"])
-        endpoint = None if options.endpoints is None else await options.endpoints(tenant, endpoint_id)
-        if endpoint is None:
-            raise ConnectorError("endpoint_unknown", "The tenant has no such endpoint.", {"sent": False})
-        keys = endpoint_keys(master_keys, tenant, endpoint_id, endpoint)
-        return _Target(endpoint.url, endpoint.format or given["format"], endpoint.headers, keys)
+    master_keys = master_keys_of() if options.master_keys is None else options.master_keys
+    find = options.endpoints or endpoints
 
     async def handle(input: WebhookDelivery, job: JobContext[Any]) -> WebhookResult:
         # The schema has filled in the defaults.
         given = cast("dict[str, Any]", input)
-        rules = RetryRules(WEBHOOK_RETRY)
+        rules = RetryRules()
         delivery = _Delivery(around, given, job)
         try:
             config = await around.configurations.of(job.tenant, "webhook.deliver")
-            rules.schedule = config.get("retry_schedule")
-            return await delivery.run(await target_of(given, job.tenant), config)
+            target = await target_of(given, job.tenant, find, master_keys)
+            rules.schedule = config.get("retry_schedule") if target.schedule is None else target.schedule
+            if target.is_disabled:
+                job.defer(_disabled_wait(job.attempt), counts=False)
+            return await delivery.run(target, config)
         except ConnectorError as error:
-            end_failed(job, scrubbed(error, delivery.scrubber), rules)
+            await end_failed(job, scrubbed(error, delivery.scrubber), rules)
 
     return webhook_deliver.handler(handle)
 
@@ -85,7 +78,7 @@ class _Delivery:
         self._sent_at = datetime.now(UTC)
         self._id: str = given["event"].get("id", job.id)
 
-    async def run(self, target: _Target, config: dict[str, Any]) -> WebhookResult:
+    async def run(self, target: Target, config: dict[str, Any]) -> WebhookResult:
         given, job = self._given, self._job
         policy = await self._around.policies.of(job.tenant)
         rules = UrlRules(policy, (config["allowed_hosts"],), https_only=not policy.settings["allow_http"])
@@ -118,7 +111,7 @@ class _Delivery:
             body=whole,
         )
         async with send(outbound) as exchange:
-            preview = self.scrubber.text(await _preview(exchange))
+            preview, _ = await beginning_of(exchange, _MAX_RESPONSE_BYTES, self.scrubber)
         if not 200 <= exchange.status < 300:
             raise _status_failure(exchange, preview)
         return {
@@ -136,46 +129,29 @@ class _Delivery:
         happened = event.get("timestamp") or _iso(self._job.created_at)
         return EventFacts(self._id, event["type"], happened, event["data"], self._job.tenant, _iso(self._sent_at))
 
-    async def _sign(self, headers: RequestHeaders, target: _Target, body: bytes, values: Values) -> None:
+    async def _sign(self, headers: RequestHeaders, target: Target, body: bytes, values: Values) -> None:
         given = self._given
-        texts = [] if target.keys is not None else [await values.text(secret) for secret in given["secrets"]]
+        signing = await target.keys(values)
         if target.format != "legacy":
-            keys = _keys(texts) if target.keys is None else target.keys
             seconds = int(self._sent_at.timestamp())
             headers.set("webhook-id", self._id)
             headers.set("webhook-timestamp", str(seconds))
-            if keys:
-                headers.set("webhook-signature", standard_signature(keys, self._id, seconds, body))
-            if given["signature"] != "both":
+            if signing.keys:
+                signature = standard_signature(signing.keys, self._id, seconds, body)
+                headers.set("webhook-signature", signature)
+            if target.signature != "both":
                 return
         headers.set("x-jobforge-event", given["event"]["type"])
         headers.set("x-jobforge-event-id", self._id)
         headers.set("x-jobforge-timestamp", _iso(self._sent_at))
         headers.set("x-jobforge-delivery-attempt", str(self._job.attempt))
-        if texts:
-            headers.set("x-jobforge-signature", legacy_signature(given["signature_algo"], texts[0], body))
+        if signing.texts:
+            text = signing.texts[0]
+            headers.set("x-jobforge-signature", legacy_signature(given["signature_algo"], text, body))
 
 
 def _iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _keys(texts: Sequence[str]) -> list[SigningKey]:
-    """The keys of a payload's secrets. One of another form than Standard Webhooks can sign the older format only."""
-    keys = [read_signing_key(text) for text in texts]
-    found = [key for key in keys if key is not None]
-    if len(found) < len(keys):
-        message = "The secret of a webhook must have the form whsec_… with 24 to 64 bytes in base64, or whsk_…."
-        raise ConnectorError("secret_unavailable", message, {"sent": False})
-    return found
-
-
-async def _preview(exchange: Exchange) -> str:
-    """The status decides, so a body that is too long or breaks off does not fail the delivery."""
-    try:
-        return preview_of((await read_up_to(exchange.body, _MAX_RESPONSE_BYTES)).content)
-    except ConnectorError:
-        return ""
 
 
 def _status_failure(exchange: Exchange, preview: str) -> ConnectorError:

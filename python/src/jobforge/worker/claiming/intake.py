@@ -58,18 +58,26 @@ class Intake:
         self._pace.note_claim(len(jobs), per_type)
         self._overdue.watch()
 
+    def receive(self, jobs: Sequence[ClaimedJob]) -> None:
+        """Jobs that enqueues have handed to this worker. They wait for a slot as claimed jobs do."""
+        now = monotonic()
+        for run in self._hold(jobs, now, is_handed=True):
+            self._slots.add(run)
+            self._policies.refresh(run.type, now)
+        self._overdue.watch()
+
     def hand_back(self, jobs: Sequence[ClaimedJob]) -> None:
         """The response to a claim that was in flight when the shutdown began: its jobs go back at once."""
         for run in self._hold(jobs, monotonic()):
             self._runner.hand_back(run)
 
-    def _hold(self, jobs: Sequence[ClaimedJob], now: float) -> list[Run]:
+    def _hold(self, jobs: Sequence[ClaimedJob], now: float, *, is_handed: bool = False) -> list[Run]:
         runs: list[Run] = []
         for job in jobs:
             type = self._types.get(job["type"])
             if type is None:
                 continue
-            run = Run(job, type, now)
+            run = Run(job, type, now, is_handed=is_handed)
             self._runner.hold(run)
             runs.append(run)
         self._reporting.report.claimed(len(runs))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..handled_type import HandledType
     from ..presence.clock import DatabaseClock
     from ..running.run import Run
-    from .protocol import ClaimRequest, HeartbeatResponse, SettleResponse
+    from .protocol import ClaimedJob, ClaimRequest, HeartbeatResponse, SettleResponse
 
 # `jobforge_settle_jobs` with its response as JSON text: building a jsonb of hundreds of jobs costs an eighth of the
 # call.
@@ -65,7 +65,8 @@ class Kernel:
             "p_worker_id": self.worker_id,
             "p_results": JsonText(f"[{','.join(ends)}]"),
             "p_claim_limit": 0 if request is None else request.limit,
-            "p_types": self.types if request is None else request.types,
+            # Without types, a call that claims nothing does not look for the next job either.
+            "p_types": [] if request is None else request.types,
             "p_tenant_id": self._tenant,
             "p_hint": UNSET if hint is None else hint,
         }
@@ -85,6 +86,12 @@ class Kernel:
             "SettleResponse",
             _parsed(transaction.call(_SETTLE, self._settle_args(end), timeout=SETTLE_TIMEOUT)),
         )
+
+    async def receive(self, ids: Sequence[str]) -> list[ClaimedJob]:
+        """The jobs with these ids that were handed to this worker."""
+        args = {"p_worker_id": self.worker_id, "p_ids": ids}
+        text = await self.transport.call("jobforge_receive_jobs", args, timeout=CALL_TIMEOUT)
+        return cast("list[ClaimedJob]", _parsed(text))
 
     def heartbeat(self, info: Mapping[str, Any]) -> Heard:
         """Beats, over a connection of its own. Only the heartbeat's thread calls this."""
@@ -117,6 +124,17 @@ class Kernel:
         response = _parsed(await self.transport.call("jobforge_progress_job", args, timeout=CALL_TIMEOUT))
         return bool(response["cancel_requested"])
 
+    async def hold_key(self, run: Run, until: str, reason: str | None) -> None:
+        """Lets no other job with the concurrency key of the job start before a time."""
+        args = {
+            "p_job_id": run.id,
+            "p_worker_id": self.worker_id,
+            "p_until": until,
+            "p_attempt": run.attempt,
+            "p_reason": UNSET if reason is None else reason,
+        }
+        await self.transport.call("jobforge_hold_key", args, timeout=CALL_TIMEOUT)
+
     async def policy(self, type: str) -> Mapping[str, Any]:
         text = await self.transport.call("jobforge_get_policy", {"p_type": type}, timeout=CALL_TIMEOUT)
         return cast("Mapping[str, Any]", _parsed(text))
@@ -136,7 +154,7 @@ class Kernel:
             blocking.abandon()
 
     def _settle_args(self, end: str) -> dict[str, object]:
-        return {"p_worker_id": self.worker_id, "p_results": JsonText(f"[{end}]")}
+        return {"p_worker_id": self.worker_id, "p_results": JsonText(f"[{end}]"), "p_types": []}
 
 
 def _parsed(text: str | None) -> Any:

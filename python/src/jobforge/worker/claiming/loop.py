@@ -16,8 +16,10 @@ In "claiming" mode a turn of the loop makes a call for one of these reasons:
 - A job may be due (`signal.may_be_due`) and there is room for it (`demand`). Jobs may be due at the start, after a
   wake-up, and as long as claims return all they asked for, or as much as one response may have. A claim of all types
   that returns less makes the worker idle: then only `idle` or a notification wakes the loop.
-- Ends wait to be settled. They take a claim along if there is room. Without a claim they wait for a call in flight, or
-  for `SETTLE_DELAY` while every slot is busy, so that more of them share a call.
+- Ends wait to be settled. They take a claim along if there is room; but not if the worker is notified of every job that
+  comes, and the ends are of jobs that were handed to it and make no other job ready: such a claim would find nothing.
+  Without a claim they wait for a call in flight, or for `SETTLE_DELAY` while every slot is busy, so that more of them
+  share a call.
 
 A turn is taken when a call returns, when a run ends or frees a slot, at a wake-up, and when one of these times is over:
 
@@ -211,8 +213,10 @@ class Loop:
         parts = self._parts
         if not self._may_claim or self._budget <= 0:
             return None
-        # A settle takes a claim along even when there is no sign that a job is due.
-        if not parts.signal.may_be_due and parts.settlements.unsent == 0:
+        # A settle takes a claim along even when there is no sign that a job is due, unless there would be one.
+        is_notified = parts.idle is not None and parts.idle.is_notified
+        seeks = parts.settlements.may_free_jobs if is_notified else parts.settlements.unsent > 0
+        if not parts.signal.may_be_due and not seeks:
             return None
         if self._claims_in_flight > 0 and not self._is_flowing:
             return None

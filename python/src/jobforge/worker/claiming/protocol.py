@@ -44,7 +44,7 @@ class ClaimedJob(TypedDict):
 # The error of a run. `cause` and the members of an ExceptionGroup (`errors`) have the same form.
 RunError = dict[str, Any]
 
-RunEndStatus = Literal["succeeded", "failed", "deferred", "released"]
+RunEndStatus = Literal["succeeded", "failed", "deferred", "released", "suspended"]
 
 # How a run ends, or what `defer()`, `fail()` or `retry_after()` asked for: the keys of an end except id and attempt.
 Verdict = dict[str, Any]
@@ -92,9 +92,13 @@ class HeartbeatResponse(TypedDict):
     cancel: list[RunKey]
     # Runs that this worker no longer holds.
     lost: list[RunKey]
+    # Jobs that were handed to this worker, and that it has not listed. Absent or None if it takes none.
+    handed: NotRequired[list[str] | None]
     next_due_at: str | None
     # Whether a job may be claimed now. Absent or None if the heartbeat has not looked.
     ready: NotRequired[bool | None]
+    # Whether an operator has asked this worker to stop.
+    stop: NotRequired[bool]
     # The database's time.
     now: str
 

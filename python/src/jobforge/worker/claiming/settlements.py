@@ -31,6 +31,8 @@ class Settlements:
         self._suspects: Fifo[list[Run]] = Fifo()
         self._replaced: set[Run] = set()
         self._in_flight = 0
+        # How many pending ends may make other jobs ready.
+        self._freeing = 0
 
     @property
     def unsent(self) -> int:
@@ -41,8 +43,15 @@ class Settlements:
     def is_empty(self) -> bool:
         return self.unsent == 0 and self._in_flight == 0
 
+    @property
+    def may_free_jobs(self) -> bool:
+        """Whether an end that waits to be sent may make other jobs ready."""
+        return self._freeing > 0 or len(self._suspects) > 0
+
     def add(self, run: Run) -> None:
         self._pending.push(run)
+        if not run.ends_quietly:
+            self._freeing += 1
 
     def take(self, most: int) -> tuple[list[Run], bool]:
         """The next ends to send, and whether they must be sent alone.
@@ -50,9 +59,14 @@ class Settlements:
         They return by `confirmed`, `failed` or `refused`.
         """
         suspect = self._suspects.shift()
-        runs = self._pending.take(most) if suspect is None else suspect
+        runs = self._take_pending(most) if suspect is None else suspect
         self._in_flight += len(runs)
         return runs, suspect is not None
+
+    def _take_pending(self, most: int) -> list[Run]:
+        runs = self._pending.take(most)
+        self._freeing -= sum(not run.ends_quietly for run in runs)
+        return runs
 
     def confirmed(self, runs: Sequence[Run], settled: Sequence[SettledRun]) -> None:
         """The database has replied to each end, in the same order."""
@@ -69,7 +83,7 @@ class Settlements:
         """The call failed for a reason that may pass: the same ends are sent again."""
         self._in_flight -= len(runs)
         for run in runs:
-            self._pending.push(run)
+            self.add(run)
 
     def refused(self, runs: list[Run], error: BaseException, *, alone: bool) -> None:
         """The database refused the content of the call: these ends, unless a claim was part of the call."""

@@ -33,7 +33,7 @@ from ..running.ending import refusal
 from ..running.run import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
     from types import FrameType
 
@@ -53,7 +53,7 @@ class Child:
         self.runs: Sequence[Run] = ()
 
     def send(self, message: Mapping[str, Any]) -> None:
-        text = json.dumps(message, default=str)
+        text = json.dumps(message, default=_plain)
         with self._lock:
             self._lines.write(f"{text}\n")
             self._lines.flush()
@@ -76,6 +76,11 @@ class Child:
         kind, message = reason
         for run in self.runs:
             run.aborted = JobAborted(kind, message)
+
+
+def _plain(value: object) -> object:
+    """The JSON form of a value in a log line."""
+    return describe_error(value) if isinstance(value, BaseException) else str(value)
 
 
 class PipedLog(WorkerLog):
@@ -115,11 +120,33 @@ class ChildServices:
         if reply["reply"] is not None:
             raise RuntimeError(reply["reply"])
 
+    async def hold_key(self, run: Run, until: str, reason: str | None) -> NoReturn:
+        del run, until, reason
+        raise RuntimeError('hold_key() is not available with run_in="process"')
+
     def transaction(self, context: RunContext) -> AbstractAsyncContextManager[Any]:
         return self._no_transaction(context)
 
     def transaction_sync(self, context: RunContext) -> AbstractContextManager[Any]:
         return self._no_transaction(context)
+
+    def store(self, context: RunContext) -> NoReturn:
+        self._no_steps(context)
+
+    def wait_on_loop(self, work: Awaitable[Any]) -> NoReturn:
+        del work
+        raise RuntimeError('Durable steps are not available with run_in="process"')
+
+    async def step_in(self, context: RunContext, name: str, work: Callable[[Any], Awaitable[Any]]) -> Any:
+        del name, work
+        self._no_steps(context)
+
+    def step_in_sync(self, context: RunContext, name: str, work: Callable[[Any], Any]) -> Any:
+        del name, work
+        self._no_steps(context)
+
+    def _no_steps(self, context: RunContext) -> NoReturn:
+        raise RuntimeError(f'Durable steps are not available with run_in="process": {context.type}')
 
     def _no_transaction(self, context: RunContext) -> NoReturn:
         raise RuntimeError(f'transaction() is not available with run_in="process": {context.type}')
@@ -178,11 +205,11 @@ def _serve(
 
 
 def _call(child: Child, handler: JobHandler[Any, Any], contexts: Sequence[RunContext]) -> Sequence[Any]:
-    call = HandlerCall([context.run for context in contexts], PipedLog(child))
+    call = HandlerCall([context.held_run for context in contexts], PipedLog(child))
     call.contexts.extend(contexts)
     enter_call(call)
     load = handler.definition.input.load
-    items = [BatchItem(load(context.run.job["payload"], "payload"), context) for context in contexts]
+    items = [BatchItem(load(context.held_run.job["payload"], "payload"), context) for context in contexts]
     signal.signal(signal.SIGTERM, lambda number, frame: _raise_abort(child, number, frame))
     args: tuple[Any, ...] = (items,) if handler.is_batch else (items[0].input, items[0].job)
     result = handler.function(*args)

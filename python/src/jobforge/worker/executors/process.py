@@ -124,7 +124,7 @@ class _Child:
     async def call(
         self, handler: JobHandler[Any, Any], contexts: Sequence[RunContext], clock: float
     ) -> Sequence[Outcome]:
-        runs = [context.run for context in contexts]
+        runs = [context.held_run for context in contexts]
         self._send(
             {
                 "type": handler.definition.type,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ...definition import JobDefinition
-    from ...operating import Difference, PolicySync
+    from ...policies import Difference, PolicySync
     from ...transport.base import AsyncTransport
     from ..reporting.log import WorkerLog
     from ..tasks import Tasks

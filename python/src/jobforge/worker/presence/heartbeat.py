@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Mapping
 
+    from ..claiming.hand_over import HandOver
     from ..claiming.kernel import Heard, Kernel
     from ..claiming.protocol import HeartbeatResponse
     from ..reporting.meter import Meter
@@ -50,10 +51,14 @@ class Heartbeat:
         meter: Meter,
         runner: Runner,
         watchdog: Watchdog,
+        hand_over: HandOver | None,
         every: float,
         about: Mapping[str, Any],
     ) -> None:
-        """`every` is the time between two heartbeats, `about` what each of them says about the worker."""
+        """`every` is the time between two heartbeats, `about` what each of them says about the worker.
+
+        Without `hand_over`, no job is handed to the worker.
+        """
         self._loop = loop
         self._kernel = kernel
         self._outage = outage
@@ -61,6 +66,7 @@ class Heartbeat:
         self._meter = meter
         self._runner = runner
         self._watchdog = watchdog
+        self._hand_over = hand_over
         self._every = every
         self._about = about
         # Whether the database notifies this worker when a job comes.
@@ -69,6 +75,8 @@ class Heartbeat:
         self.sees_jobs = False
         # Called when a heartbeat has learned that a job is due, or when one will be.
         self.on_due: Callable[[str], None] = _ignore
+        # Called when an operator has asked the worker to stop, with each heartbeat until it has.
+        self.on_stop_request: Callable[[], None] = lambda: None
         # Whether the database counts this worker as alive.
         self._is_known = False
         self._first_response: asyncio.Future[None] = loop.create_future()
@@ -175,11 +183,16 @@ class Heartbeat:
 
     def _send(self) -> None:
         sent = self._sent
+        hand_over = self._hand_over
+        offered = hand_over.offered if hand_over is not None and sent.wants_notifications else None
+        # A job that arrives is listed before it is held, so no moment exists at which it is in neither list.
+        arriving = [] if hand_over is None else hand_over.keys()
         info = {
             **self._about,
             **({"stopped": True} if self._is_leaving else {}),
+            **({} if offered is None else {"hand_off": offered}),
             "idle": sent.wants_notifications,
-            "held": self._held.keys(),
+            "held": [*arriving, *self._held.keys()],
             "metrics": self._meter.report(),
         }
         heard = self._kernel.heartbeat(info)
@@ -203,7 +216,11 @@ class Heartbeat:
         self._outage.worked("heartbeat")
         self._meter.note_heartbeat()
         self._runner.heed(heard.response)
+        if self._hand_over is not None:
+            self._hand_over.arrived(heard.response.get("handed") or ())
         self._tell_due(heard.response)
+        if heard.response.get("stop"):
+            self.on_stop_request()
         _resolve(sent.waiters, received=True)
 
     def _tell_due(self, response: HeartbeatResponse) -> None:

@@ -14,9 +14,9 @@ A worker is in one of these modes:
 - Marking: notifications arrive, so a heartbeat asks the database to notify this worker. The timer of the mode before is
   still set. When the heartbeat has returned, the loop looks for jobs once more, because a job may have come before the
   database saw the mark. If that claim finds nothing either, the worker sleeps as marked.
-- Sleeping, marked: like the other sleep, but a notification wakes the loop at once. Polls begin after `poll` and become
-  less frequent, up to `notified_poll`, because heartbeats look for jobs as well. A notification or a heartbeat that
-  names a later time only moves the timer forward.
+- Sleeping, marked: like the other sleep, but a notification wakes the loop at once. It polls once after `poll`, and
+  then every `notified_poll`, because heartbeats look for jobs as well. A notification or a heartbeat that names a later
+  time only moves the timer forward.
 - Stopped: no timer is set.
 
 A failed heartbeat removes the mark, and the next empty claim asks for it again.
@@ -71,6 +71,11 @@ class Idle:
         self._last_due: str | None = None
         self._same_due = 0
         self._drained_at = monotonic()
+
+    @property
+    def is_notified(self) -> bool:
+        """Whether the database notifies this worker of every job that comes."""
+        return self._is_listening and self._heartbeat.is_marked
 
     def set_listening(self, is_listening: bool) -> None:
         """Notifications arrive from now on, or no longer. When they begin to arrive, earlier ones may be missing."""
@@ -153,11 +158,10 @@ class Idle:
 
     def _until_poll(self) -> float:
         """The time until the next poll. It is short after work, and grows."""
-        growth = 1 << min(self._empty_claims, 20)
-        is_notified = self._is_listening and self._heartbeat.is_marked
-        if is_notified and self._heartbeat.sees_jobs:
-            return min(self._notified_poll, self._poll * growth) * jitter(0.9, 1)
-        return min(self._poll, self._poll if is_notified else FIRST_POLL * growth) * jitter(0.9, 1)
+        if not self.is_notified:
+            return min(self._poll, FIRST_POLL * (1 << min(self._empty_claims, 20))) * jitter(0.9, 1)
+        is_covered = self._heartbeat.sees_jobs and self._empty_claims > 1
+        return (self._notified_poll if is_covered else self._poll) * jitter(0.9, 1)
 
     def _until_due(self, next_due_at: str | None) -> float:
         """The time until the next job is due.

@@ -8,6 +8,7 @@ from ...errors import ConnectionError, JobForgeError
 from ...transport.base import AsyncListener, ListenEvents, ListenState
 
 if TYPE_CHECKING:
+    from ..claiming.hand_over import HandOver
     from ..claiming.kernel import Kernel
     from ..claiming.signal import LoopSignal
     from ..running.held_runs import HeldRuns
@@ -33,6 +34,7 @@ class Notifications:
         idle: Idle,
         heartbeat: Heartbeat,
         held: HeldRuns,
+        hand_over: HandOver | None,
     ) -> None:
         self._tasks = tasks
         self._kernel = kernel
@@ -41,6 +43,7 @@ class Notifications:
         self._idle = idle
         self._heartbeat = heartbeat
         self._held = held
+        self._hand_over = hand_over
         self._types = frozenset(kernel.types)
         self._worker_id = kernel.worker_id[:MAX_ID]
         self._listener: AsyncListener | None = None
@@ -60,7 +63,10 @@ class Notifications:
 
     async def _listen(self) -> None:
         events = ListenEvents(on_notification=self._receive, on_state=self._changed)
-        listener = await self._kernel.transport.listen([WAKE_CHANNEL, CANCEL_CHANNEL], events)
+        channels = [WAKE_CHANNEL, CANCEL_CHANNEL]
+        if self._hand_over is not None:
+            channels.append(self._hand_over.channel)
+        listener = await self._kernel.transport.listen(channels, events)
         if self._is_closed:
             await listener.close()
         else:
@@ -74,14 +80,20 @@ class Notifications:
         else:
             self._outage.failed("listen", error or ConnectionError("The connection that listens was lost"))
         self._idle.set_listening(state == "up")
-        # The notification of a cancel may have been missed meanwhile; the response to a heartbeat names canceled jobs.
-        if state == "up" and len(self._held) > 0:
+        if self._hand_over is not None:
+            self._hand_over.set_listening(state == "up")
+        # Notifications may have been missed meanwhile: the response to a heartbeat names canceled jobs, and jobs that
+        # were handed over. A worker that does not listen offers nothing.
+        if (state == "up" and len(self._held) > 0) or self._heartbeat.is_marked:
             self._heartbeat.request()
 
     def _receive(self, channel: str, payload: str) -> None:
         if channel == CANCEL_CHANNEL:
             if payload == self._worker_id:
                 self._heartbeat.request()
+            return
+        if self._hand_over is not None and channel == self._hand_over.channel:
+            self._hand_over.arrived([payload])
             return
         type, _, stamp = payload.partition("\n")
         if channel != WAKE_CHANNEL or (type != "*" and type not in self._types):

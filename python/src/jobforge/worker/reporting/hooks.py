@@ -47,6 +47,14 @@ class RunFailed(RunEnded):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunSuspended(RunEnded):
+    """A handler with durable steps waits."""
+
+    wait: str
+    """The name of the wait, such as `sleep` or `all#2`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
     """Trouble with the database."""
 
@@ -79,6 +87,8 @@ class Hooks:
     """A run failed, and the database has confirmed it. `status` is `queued` if the job will be retried."""
     on_dead: Callable[[RunFailed], object] | None = None
     """Called after `on_failure`, when that was the job's last attempt."""
+    on_suspend: Callable[[RunSuspended], object] | None = None
+    """A handler with durable steps waits, and the database has confirmed it: the job goes on in another run."""
     on_stale: Callable[[RunInfo], object] | None = None
     """The lease was lost, or the database refused the run's end. The result was dropped."""
     on_trouble: Callable[[Trouble], object] | None = None
@@ -124,6 +134,11 @@ class HookCaller:
             self._call("on_failure", self._hooks.on_failure, failed)
         if status == "dead" and self._hooks.on_dead is not None:
             self._call("on_dead", self._hooks.on_dead, failed)
+
+    def suspended(self, run: Run, status: EndStatus, wait: str) -> None:
+        if self._hooks.on_suspend is not None:
+            suspended = RunSuspended(**self._facts(run), duration=run.duration_ms / 1000, status=status, wait=wait)
+            self._call("on_suspend", self._hooks.on_suspend, suspended)
 
     def stale(self, run: Run) -> None:
         if self._hooks.on_stale is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
@@ -156,28 +157,42 @@ class RunLog:
         self._log = log
         self._run = run
 
-    def debug(self, message: str, **fields: object) -> None:
-        self._write("debug", message, fields)
+    def debug(self, message: str, /, *args: object, **fields: object) -> None:
+        self._write("debug", message, args, fields)
 
-    def info(self, message: str, **fields: object) -> None:
-        self._write("info", message, fields)
+    def info(self, message: str, /, *args: object, **fields: object) -> None:
+        self._write("info", message, args, fields)
 
-    def warning(self, message: str, **fields: object) -> None:
-        self._write("warning", message, fields)
+    def warning(self, message: str, /, *args: object, **fields: object) -> None:
+        self._write("warning", message, args, fields)
 
-    def error(self, message: str, **fields: object) -> None:
-        self._write("error", message, fields)
+    def error(self, message: str, /, *args: object, **fields: object) -> None:
+        self._write("error", message, args, fields)
 
-    def _write(self, level: Level, message: str, fields: Mapping[str, Any]) -> None:
+    def exception(self, message: str, /, *args: object, **fields: object) -> None:
+        self._write("error", message, args, {"err": sys.exception(), **fields})
+
+    def _write(self, level: Level, message: str, args: tuple[object, ...], fields: Mapping[str, Any]) -> None:
         is_enabled = self._log.is_enabled(level)
         is_kept = self._run.type.keep_logs != "off" and (is_enabled or level != "debug")
         if not (is_enabled or is_kept):
             return
-        text = self._run.type.redactor.text(clean(str(message)))
+        text = self._run.type.redactor.text(clean(message_of(message, args)))
         if is_kept:
             self._log.keep(level, self._run, fields, text)
         if is_enabled:
             self._log.job(level, self._run, fields or None, text)
+
+
+def message_of(message: object, args: tuple[object, ...]) -> str:
+    """The message with its arguments, as in `logging`. Arguments that do not fit are appended."""
+    text = str(message)
+    if not args:
+        return text
+    try:
+        return text % (args[0] if len(args) == 1 and isinstance(args[0], dict) else args)
+    except (TypeError, ValueError, KeyError):
+        return f"{text} {args!r}"
 
 
 class JobLogFilter(logging.Filter):

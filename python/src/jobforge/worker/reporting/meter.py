@@ -43,6 +43,8 @@ class WorkerMetrics:
     """Calls that settled runs."""
     runs: Tally
     """Runs since the worker was started, by how they ended."""
+    handed: int
+    """Jobs that enqueues have handed to the worker, without a claim. They count in `runs.claimed` as well."""
     heard_at: datetime | None
     """When the database last responded to a heartbeat."""
 
@@ -52,6 +54,7 @@ class Meter:
         self.runs = Tally()
         self._claim = _Latency()
         self._settle = _Latency()
+        self._handed = 0
         self._heard_at: datetime | None = None
 
     def note_call(self, seconds: float, ends: int, has_claimed: bool) -> None:
@@ -61,16 +64,25 @@ class Meter:
         if ends > 0:
             self._settle.note(seconds)
 
+    def note_handed(self, jobs: int) -> None:
+        """Enqueues have handed jobs to the worker."""
+        self._handed += jobs
+
     def note_heartbeat(self) -> None:
         """The database has responded to a heartbeat."""
         self._heard_at = datetime.now(UTC)
 
     def read(self) -> WorkerMetrics:
-        return WorkerMetrics(self._claim.read(), self._settle.read(), replace(self.runs), self._heard_at)
+        return WorkerMetrics(self._claim.read(), self._settle.read(), replace(self.runs), self._handed, self._heard_at)
 
     def report(self) -> dict[str, Any]:
         """What heartbeats carry."""
-        return {"claim": self._claim.read(), "settle": self._settle.read(), "stale": self.runs.stale}
+        return {
+            "claim": self._claim.read(),
+            "settle": self._settle.read(),
+            "stale": self.runs.stale,
+            "handed": self._handed,
+        }
 
 
 class _Latency:

@@ -18,6 +18,11 @@ _FAILURE_LINES: Final[dict[EndStatus, tuple[Level, str]]] = {
     "canceled": ("info", "Job canceled"),
     "succeeded": ("info", "Job succeeded"),
 }
+_LINES: Final = {
+    "deferred": "Job deferred",
+    "released": "Job released",
+    "suspended": "Job suspended until what it waits for has come",
+}
 # A failure ends the run of a schedule, but not the schedule, unless the schedule wants its runs to be retried.
 _SCHEDULE_LINE: Final[tuple[Level, str]] = ("warning", "Run failed, and its schedule continues")
 # The error of a success that the database turned into a failure. Its response does not say why.
@@ -47,7 +52,7 @@ class Report:
         elif ended == "failed":
             self._failed(run, status or "queued")
         else:
-            self._handed_back(run, status or "queued", is_deferred=ended == "deferred")
+            self._handed_back(run, status or "queued", ended or "released")
 
     def stale(self, run: Run) -> None:
         """The database has refused the run's end, or has taken the job away from this worker."""
@@ -77,12 +82,15 @@ class Report:
         self._log.failure(level, run, run.error, message)
         self._hooks.failed(run, status)
 
-    def _handed_back(self, run: Run, status: EndStatus, *, is_deferred: bool) -> None:
-        if is_deferred:
+    def _handed_back(self, run: Run, status: EndStatus, ended: str) -> None:
+        # A suspended run has deferred its job, too: until what it waits for has come.
+        if ended in ("deferred", "suspended"):
             self.tally.deferred += 1
         else:
             self.tally.released += 1
-        if status == "dead":
+        if status in ("dead", "failed"):
             self._failed(run, status)
             return
-        self._log.job("info", run, None, "Job deferred" if is_deferred else "Job released")
+        if ended == "suspended":
+            self._hooks.suspended(run, status, str((run.end or {}).get("wait", {}).get("name", "")))
+        self._log.job("info", run, None, _LINES[ended])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from ...artifacts.stored_value import is_stored_value
 from ...definition import BatchItem
 from . import ending
 from .context import RunContext
@@ -36,13 +37,17 @@ class Calling:
         self._services = services
         self._process_ends = process_ends
 
-    def items(self, call: HandlerCall, end: Callable[[Run, Verdict], None]) -> tuple[list[BatchItem[Any]], list[Run]]:
+    async def items(
+        self, call: HandlerCall, end: Callable[[Run, Verdict], None]
+    ) -> tuple[list[BatchItem[Any]], list[Run]]:
         """The checked payloads of the runs that can start. The others are passed to `end`."""
         items: list[BatchItem[Any]] = []
         called: list[Run] = []
         for run in call.runs:
             if run.aborted is not None:
                 end(run, RELEASED)
+                continue
+            if is_stored_value(run.job["payload"]) and not await self._read_payload(run, end):
                 continue
             try:
                 input = run.type.handler.definition.input.load(run.job["payload"], "payload")
@@ -54,6 +59,20 @@ class Calling:
             items.append(BatchItem(input, context))
             called.append(run)
         return items, called
+
+    async def _read_payload(self, run: Run, end: Callable[[Run, Verdict], None]) -> bool:
+        """Reads a payload that was offloaded. Returns False if the run ends here."""
+        outcome: Outcome | None = None
+        try:
+            run.job["payload"] = await self._services.offloading.read(run, run.job["payload"])
+        except Exception as error:  # noqa: BLE001 - a store may raise anything
+            # Another worker may have the store, and a store that is down may be available again.
+            outcome = Raised(error)
+        if run.aborted is not None:
+            outcome = Raised(run.aborted)
+        if outcome is not None:
+            end(run, ending.conclude(run, outcome))
+        return outcome is None
 
     async def outcomes(self, call: HandlerCall, items: Sequence[BatchItem[Any]]) -> Sequence[Outcome]:
         """What the handler returned or raised, for each item."""

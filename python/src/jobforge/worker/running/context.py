@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from ...arguments import Duration, check_time, refuse
-from ...errors import JobForgeError
-from ...operations.prepare import new_job, prepare_job
-from ...records import RunSchedule
+from ...errors import InvalidArgumentError, JobForgeError
+from ...operations.prepare import new_job, prepare_child
+from ...schedule_records import RunSchedule
 from ...words import UNSET
+from ...workflows.builder import AddedSteps, build_steps
 from ..errors import RunOver, clean, describe_error
 from ..reporting.log import RunLog, WorkerLog
 from ..reporting.trace import plain_traceparent
+from .durable import DurableSteps
+from .durable_methods import DurableMethods
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Callable, Mapping
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
 
     from typing_extensions import Unpack
@@ -25,7 +28,10 @@ if TYPE_CHECKING:
     from ...errors import JobAborted
     from ..claiming.protocol import Verdict
     from ..presence.clock import DatabaseClock
+    from .durable import Store
     from .run import Run
+
+T = TypeVar("T")
 
 
 class ContextServices(Protocol):
@@ -44,79 +50,90 @@ class ContextServices(Protocol):
 
     def progress_sync(self, run: Run, value: object) -> None: ...
 
+    async def hold_key(self, run: Run, until: str, reason: str | None) -> None: ...
+
     def transaction(self, context: RunContext) -> AbstractAsyncContextManager[Any]: ...
 
     def transaction_sync(self, context: RunContext) -> AbstractContextManager[Any]: ...
 
+    def store(self, context: RunContext) -> Store: ...
 
-class RunContext:
-    __slots__ = ("_log", "_progress", "_services", "_traceparent", "run")
+    def wait_on_loop(self, work: Awaitable[T]) -> T: ...
+
+    async def step_in(self, context: RunContext, name: str, work: Callable[[Any], Awaitable[Any]]) -> Any: ...
+
+    def step_in_sync(self, context: RunContext, name: str, work: Callable[[Any], Any]) -> Any: ...
+
+
+class RunContext(DurableMethods):
+    __slots__ = ("_durable", "_log", "_progress", "_services", "_traceparent", "held_run")
 
     def __init__(self, run: Run, services: ContextServices, traceparent: str | None = None) -> None:
-        self.run = run
+        self.held_run = run
         self._services = services
         self._log: RunLog | None = None
         self._traceparent = traceparent
         self._progress: Any = None
+        self._durable: DurableSteps | None = None
 
     def __repr__(self) -> str:
         return f"<JobContext {self.type} {self.id} attempt {self.attempt}>"
 
     @property
     def id(self) -> str:
-        return self.run.id
+        return self.held_run.id
 
     @property
     def type(self) -> str:
-        return self.run.job["type"]
+        return self.held_run.job["type"]
 
     @property
     def tenant(self) -> str:
-        return self.run.job["tenant_id"]
+        return self.held_run.job["tenant_id"]
 
     @property
     def attempt(self) -> int:
-        return self.run.attempt
+        return self.held_run.attempt
 
     @property
     def max_attempts(self) -> int:
-        return self.run.job["max_attempts"]
+        return self.held_run.job["max_attempts"]
 
     @property
     def trace_id(self) -> str:
-        return self.run.job["trace_id"]
+        return self.held_run.job["trace_id"]
 
     @property
     def traceparent(self) -> str:
         if self._traceparent is None:
-            trace = self.run.trace
+            trace = self.held_run.trace
             self._traceparent = plain_traceparent(self.trace_id) if trace is None else trace.traceparent
         return self._traceparent
 
     @property
     def subject(self) -> str | None:
-        return self.run.job.get("subject")
+        return self.held_run.job.get("subject")
 
     @property
     def tags(self) -> tuple[str, ...]:
-        return tuple(self.run.job.get("tags") or ())
+        return tuple(self.held_run.job.get("tags") or ())
 
     @property
     def run_at(self) -> datetime:
-        return datetime.fromisoformat(self.run.job["run_at"])
+        return datetime.fromisoformat(self.held_run.job["run_at"])
 
     @property
     def created_at(self) -> datetime:
-        return datetime.fromisoformat(self.run.job["created_at"])
+        return datetime.fromisoformat(self.held_run.job["created_at"])
 
     @property
     def scheduled_for(self) -> datetime | None:
-        stamp = self.run.job.get("scheduled_for")
+        stamp = self.held_run.job.get("scheduled_for")
         return None if stamp is None else datetime.fromisoformat(stamp)
 
     @property
     def schedule(self) -> RunSchedule | None:
-        return RunSchedule.from_row(self.run.job)
+        return RunSchedule.from_row(self.held_run.job)
 
     @property
     def resources(self) -> Any:
@@ -125,24 +142,24 @@ class RunContext:
     @property
     def log(self) -> RunLog:
         if self._log is None:
-            self._log = RunLog(self._services.log, self.run)
+            self._log = RunLog(self._services.log, self.held_run)
         return self._log
 
     @property
     def last_progress(self) -> Any:
-        return self.run.job.get("progress") if self._progress is None else self._progress
+        return self.held_run.job.get("progress") if self._progress is None else self._progress
 
     @property
     def abort_reason(self) -> JobAborted | None:
-        return self.run.aborted
+        return self.held_run.aborted
 
     def raise_if_aborted(self) -> None:
-        if self.run.aborted is not None:
-            raise self.run.aborted
+        if self.held_run.aborted is not None:
+            raise self.held_run.aborted
 
     async def wait_aborted(self) -> JobAborted:
         """Returns when the run is aborted. Meanwhile the worker does not cancel the handler's task."""
-        run = self.run
+        run = self.held_run
         while run.aborted is None:
             waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             if run.abort_waiters is None:
@@ -164,7 +181,7 @@ class RunContext:
         self._progress = value
 
     def defer(self, when: Duration | datetime, *, counts: bool = True) -> NoReturn:
-        verdict: Verdict = {"status": "deferred", "run_at": self._time_of(when)}
+        verdict: Verdict = {"status": "deferred", "run_at": self.time_of(when)}
         self.leave(verdict if counts else {**verdict, "counts": False}, "defer()")
 
     def fail(self, message: str, details: Mapping[str, object] | None = None) -> NoReturn:
@@ -173,20 +190,30 @@ class RunContext:
             error["details"] = details
         self.leave({"status": "failed", "retry": False, "error": error}, "fail()")
 
-    def retry_after(self, when: Duration | datetime, reason: str | BaseException | None = None) -> NoReturn:
-        retry_at = self._time_of(when)
+    def retry_after(
+        self, when: Duration | datetime, reason: str | BaseException | None = None, *, at_least: bool = False
+    ) -> NoReturn:
+        time = self.time_of(when)
         # This time replaces one that next_run() has set before.
-        self.run.next_run_at = None
+        self.held_run.next_run_at = None
         if isinstance(reason, BaseException):
             error = describe_error(reason)
         else:
             text = "The handler asked for a retry" if reason is None else clean(str(reason))
             error = {"name": "RetryAfter", "message": text}
-        self.leave({"status": "failed", "retry_at": retry_at, "error": error}, "retry_after()")
+        key = "not_before" if at_least else "retry_at"
+        self.leave({"status": "failed", key: time, "error": error}, "retry_after()")
+
+    async def hold_key(self, until: Duration | datetime, reason: str | None = None) -> None:
+        await self._services.hold_key(self.running("hold_key()"), self.time_of(until), reason)
+
+    def hold_key_sync(self, until: Duration | datetime, reason: str | None = None) -> None:
+        run = self.running("hold_key_sync()")
+        self.wait_on_loop(self._services.hold_key(run, self.time_of(until), reason))
 
     def next_run(self, when: Duration | datetime) -> None:
         run = self.running("next_run()")
-        run.next_run_at = self._time_of(when)
+        run.next_run_at = self.time_of(when)
 
     def cost(self, cents: int) -> None:
         if type(cents) is not int or cents < 0:
@@ -208,7 +235,7 @@ class RunContext:
         shared = {"traceparent": self.traceparent, **options}
         try:
             new = new_job(job, UNSET if input is None else input)
-            child = prepare_job(new.using(tenant=self.tenant), shared)
+            child = prepare_child(new.using(tenant=self.tenant), shared)
         except JobForgeError as error:
             run.refused = error
             raise
@@ -216,17 +243,45 @@ class RunContext:
             run.children = []
         run.children.append(child.json())
 
+    def add_steps(self, build: Callable[[AddedSteps], object], *, detached: bool = False) -> None:
+        run = self.running("add_steps()")
+        # Not for handlers that cannot have durable steps.
+        self.durable()
+        if run.added is not None and run.added[1] != detached:
+            raise InvalidArgumentError(
+                "Invalid argument: one run adds steps that are detached, and others",
+                field="detached",
+                hint="Use add_steps_now() for one of the two.",
+            )
+        run.added = (build_steps(build, None if run.added is None else run.added[0]), detached)
+
     def transaction(self) -> AbstractAsyncContextManager[Any]:
         return self._services.transaction(self)
 
     def transaction_sync(self) -> AbstractContextManager[Any]:
         return self._services.transaction_sync(self)
 
+    def durable(self) -> DurableSteps:
+        if self._durable is None:
+            if self.held_run.type.handler.is_batch:
+                raise RuntimeError("Durable steps are not supported in handlers of batches: handle one job at a time")
+            self._durable = DurableSteps(self._services.store(self))
+        return self._durable
+
+    def wait_on_loop(self, work: Awaitable[T]) -> T:
+        return self._services.wait_on_loop(work)
+
+    async def step_in(self, name: str, work: Callable[[Any], Awaitable[Any]]) -> Any:
+        return await self._services.step_in(self, name, work)
+
+    def step_in_sync(self, name: str, work: Callable[[Any], Any]) -> Any:
+        return self._services.step_in_sync(self, name, work)
+
     def running(self, method: str) -> Run:
         """The run, which must not have ended."""
-        if self.run.state != "running":
+        if self.held_run.state != "running":
             raise RuntimeError(f"{method} was called too late: this run has ended")
-        return self.run
+        return self.held_run
 
     def leave(self, verdict: Verdict, method: str) -> NoReturn:
         """Ends the run as the verdict says."""
@@ -234,7 +289,7 @@ class RunContext:
         error = verdict.get("error")
         raise RunOver(f"The run has ended: {verdict['status'] if error is None else error['message']}")
 
-    def _time_of(self, when: Duration | datetime) -> str:
+    def time_of(self, when: Duration | datetime) -> str:
         """A time, given as such or as seconds from now on the database's clock."""
         if isinstance(when, datetime):
             return check_time(when, "when").isoformat()

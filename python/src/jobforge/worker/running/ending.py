@@ -146,6 +146,9 @@ def conclude_success(run: Run, value: object) -> Verdict:
         return refusal(error)
     if run.children is not None:
         verdict["children"] = run.children
+    if run.added is not None:
+        steps, detached = run.added
+        verdict["steps"], verdict["detached"] = steps.json, detached
     return verdict
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from ...errors import JobAborted
+    from ...workflows.builder import AddedSteps
     from ..claiming.protocol import ClaimedJob, RunError, Verdict
     from ..handled_type import HandledType
     from ..reporting.kept_log import KeptLog
@@ -31,6 +32,7 @@ class Run:
         "_ended_at",
         "abort_waiters",
         "aborted",
+        "added",
         "attempt",
         "children",
         "claimed_at",
@@ -38,6 +40,7 @@ class Run:
         "end",
         "end_json",
         "id",
+        "is_handed",
         "job",
         "kept_log",
         "next_run_at",
@@ -50,13 +53,15 @@ class Run:
         "verdict",
     )
 
-    def __init__(self, job: ClaimedJob, type: HandledType, claimed_at: float) -> None:
+    def __init__(self, job: ClaimedJob, type: HandledType, claimed_at: float, *, is_handed: bool = False) -> None:
         self.job = job
         self.id: str = job["id"]
         self.attempt: int = job["attempts"]
         self.type = type
         # A time of monotonic(), like `started_at`.
         self.claimed_at = claimed_at
+        # Whether an enqueue has handed the job to this worker.
+        self.is_handed = is_handed
         self.started_at = 0.0
         self.state: RunState = "waiting"
         # How it ended, once that is known, and the same as JSON.
@@ -71,6 +76,8 @@ class Run:
         self.next_run_at: str | None = None
         # Children to enqueue on success, as JSON.
         self.children: list[str] | None = None
+        # Steps to add to the workflow on success, and whether only the workflow waits for them.
+        self.added: tuple[AddedSteps, bool] | None = None
         # Why a child was refused. A handler that lets this error pass fails without retries.
         self.refused: Exception | None = None
         self.trace: RunTrace | None = None
@@ -81,6 +88,21 @@ class Run:
         # The result that the handler has set before it returns.
         self.result: Any = None
         self._ended_at = 0.0
+
+    @property
+    def ends_quietly(self) -> bool:
+        """Whether its end makes no other job ready.
+
+        Nothing has restrained jobs of its type when it was handed over, and its handler has added none.
+        """
+        end = self.end
+        return (
+            self.is_handed
+            and end is not None
+            and end["status"] == "succeeded"
+            and "children" not in end
+            and "steps" not in end
+        )
 
     @property
     def error(self) -> RunError | None:

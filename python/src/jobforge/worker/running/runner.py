@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ..reporting.reporting import Reporting
     from .held_runs import HeldRuns
     from .middleware import Middleware
+    from .offloading import Offloading
     from .run import Run
     from .slots import Slots
 
@@ -57,6 +58,7 @@ class RunnerParts:
     signal: LoopSignal
     executors: Executors
     middleware: Sequence[Middleware]
+    offloading: Offloading
     # The time that a handler may continue after it was aborted.
     abort_grace: float
     # Called when a handler called sys.exit(). Without it, that is an error like any other.
@@ -70,7 +72,7 @@ class Runner:
         self._loop = loop
         self._parts = parts
         self._log = parts.reporting.log
-        self.services = RunServices(loop, parts.kernel, self._log, self)
+        self.services = RunServices(loop, parts.kernel, self._log, self, parts.offloading)
         self._calling = Calling(parts.executors, parts.middleware, self.services, parts.process_ends)
         self._deadlines = Deadlines(loop)
         # The runs whose handler call takes a slot, with that call.
@@ -203,8 +205,11 @@ class Runner:
         else:
             task = self._loop.create_task(work)
         if not task.done():
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._keep(task)
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     def _begin_again(self, runs: Sequence[Run]) -> None:
         """The handler begins only now, because its process had to be started. Its time counts from here."""
@@ -229,7 +234,7 @@ class Runner:
         runs = call.runs
         try:
             enter_call(call)
-            items, called = self._calling.items(call, self._end)
+            items, called = await self._calling.items(call, self._end)
             if not called:
                 return
             self._parts.reporting.spans.activate(called[0])
@@ -253,7 +258,15 @@ class Runner:
         self._parts.pace.note_call(run.type, monotonic() - run.started_at, jobs)
         if run.state == "ended":
             self._warn_of_lost_result(run, outcome)
-        self._end(run, ending.conclude(run, outcome))
+        verdict = ending.conclude(run, outcome)
+        if run.state == "running" and self._parts.offloading.wants(verdict):
+            # In a task of its own, which no abort cancels. A run that is given up meanwhile has ended before.
+            self._keep(self._loop.create_task(self._offload(run, verdict)))
+        else:
+            self._end(run, verdict)
+
+    async def _offload(self, run: Run, verdict: Verdict) -> None:
+        self._end(run, await self._parts.offloading.store(run, verdict))
 
     def _warn_of_lost_result(self, run: Run, outcome: Outcome) -> None:
         is_ended = run.end is not None and run.end["status"] == "succeeded"

@@ -17,7 +17,7 @@ from .ending import conclude_success, end_run
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from ..claiming.protocol import SettleResponse
+    from ..claiming.protocol import SettleResponse, Verdict
     from .context import RunContext
     from .run import Run
     from .services import RunServices
@@ -38,7 +38,10 @@ async def run_transaction(services: RunServices, context: RunContext) -> AsyncIt
             # The run may have ended while it waited for a connection.
             _require_open(context)
             yield opened.connection
-            _begin_end(context)
+            verdict = conclude_success(run, run.result)
+            if services.offloading.wants(verdict):
+                verdict = await services.offloading.store(run, verdict)
+            _begin_end(context, verdict)
             has_begun = True
             response = await kernel.settle_in(opened.transport, run.end_json)
             _check_reply(run, response)
@@ -59,7 +62,10 @@ def run_transaction_sync(services: RunServices, context: RunContext) -> Iterator
         with services.thread_connection(run), services.kernel.blocking().transaction() as opened:
             _require_open(context)
             yield opened.connection
-            services.on_loop(lambda: _begin_end(context))
+            verdict = conclude_success(run, run.result)
+            if services.offloading.wants(verdict):
+                verdict = services.wait_on_loop(services.offloading.store(run, verdict))
+            services.on_loop(lambda: _begin_end(context, verdict))
             has_begun = True
             response = services.kernel.settle_in_sync(opened.transport, run.end_json)
             _check_reply(run, response)
@@ -70,10 +76,9 @@ def run_transaction_sync(services: RunServices, context: RunContext) -> Iterator
     services.on_loop(lambda: services.settled(run, response))
 
 
-def _begin_end(context: RunContext) -> None:
+def _begin_end(context: RunContext, verdict: Verdict) -> None:
     """The end of the run is on its way, unless it can no longer succeed: then it raises."""
-    run = context.run
-    verdict = conclude_success(run, run.result)
+    run = context.held_run
     _require_open(context)
     if verdict["status"] != "succeeded":
         context.leave(verdict, "transaction()")
@@ -96,7 +101,7 @@ def _check_reply(run: Run, response: SettleResponse) -> None:
 
 def _require_open(context: RunContext) -> None:
     """Raises when the run can no longer succeed."""
-    _require_unended(context.run)
+    _require_unended(context.held_run)
     context.running("transaction()")
 
 

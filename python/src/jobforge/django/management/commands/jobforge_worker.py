@@ -6,22 +6,22 @@ import asyncio
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
-from django.db import connections
-from django.utils.module_loading import autodiscover_modules
-from psycopg.conninfo import make_conninfo
+from django.core.management.base import BaseCommand, CommandError
 
 from ....aio.forge import AsyncJobForge
+from ....errors import JobForgeError
 from ....worker import Worker
-from ...backend import task_handlers
+from ...connection import database_of
+from ...handlers import project_handlers
 
 
 class Command(BaseCommand):
-    """The worker of Django's tasks."""
+    """The worker of Django's tasks, and of the definitions next to them."""
 
-    help = "Runs the tasks of all installed applications, until SIGTERM or SIGINT."
+    help = "Runs the tasks and handlers of all installed applications, until SIGTERM or SIGINT."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("modules", nargs="*", help="modules with more handlers, such as shop.jobs")
         parser.add_argument("--concurrency", type=int, default=10, help="tasks that run at the same time, at most")
         parser.add_argument("--database", default="default", help="the alias of the database")
         parser.add_argument("--schema", default="public", help="the API schema")
@@ -29,22 +29,22 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         del args
-        autodiscover_modules("tasks")
-        asyncio.run(self._work(options))
+        try:
+            handlers = project_handlers(options["modules"])
+            if not handlers:
+                raise CommandError("There is nothing to run: no installed application has tasks in a module tasks.py")
+            asyncio.run(self._work(handlers, options))
+        except JobForgeError as error:
+            raise CommandError(str(error)) from error
 
-    async def _work(self, options: dict[str, Any]) -> None:
+    async def _work(self, handlers: Any, options: dict[str, Any]) -> None:
         database = database_of(options["database"])
         async with AsyncJobForge(database, schema=options["schema"]) as forge:
-            worker = Worker(forge, handlers=task_handlers(), concurrency=options["concurrency"])
+            # A wrong address or a database without JobForge fails at once. Later the worker waits for the database.
+            await forge.transport.call("jobforge_get_policy", {"p_type": "*"}, timeout=10)
+            worker = Worker(forge, handlers=handlers, concurrency=options["concurrency"])
             if options["once"]:
                 summary = await worker.tick()
                 self.stdout.write(f"{summary.succeeded} succeeded, {summary.claimed - summary.succeeded} did not")
             else:
                 await worker.run()
-
-
-def database_of(alias: str) -> str:
-    """How to reach a database of Django's settings."""
-    parameters = connections[alias].get_connection_params()
-    names = ("host", "port", "user", "password", "dbname", "sslmode", "sslrootcert", "options", "service")
-    return make_conninfo(**{name: parameters[name] for name in names if parameters.get(name)})

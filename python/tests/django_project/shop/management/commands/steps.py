@@ -12,7 +12,8 @@ from django.tasks.signals import task_enqueued
 
 from jobforge import define_job
 from jobforge.django import forge
-from shop.tasks import blur, broken, greet, resize, wait
+from shop.more import greet as greet_job
+from shop.tasks import blur, broken, count_tables, greet, resize, wait
 from shop.tenancy import current_tenant
 
 
@@ -71,6 +72,13 @@ class Command(BaseCommand):
 
     def enqueue_named(self) -> str:
         return str(blur.enqueue(7).id)
+
+    def enqueue_jobs(self) -> list[str]:
+        jobs = [count_tables.new({}), greet_job.new({"name": "Ada"})]
+        return [handle.id for handle in forge.enqueue_many(jobs, tenant=current_tenant())]
+
+    def results(self, *ids: str) -> list[Any]:
+        return [forge.result(id, tenant=current_tenant(), timeout=20) for id in ids]
 
     def define_twice(self) -> str:
         try:

@@ -1,1 +1,0 @@
-"""Large contents outside of the database."""

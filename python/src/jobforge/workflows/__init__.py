@@ -1,0 +1,1 @@
+"""Workflows: steps that need each other."""
