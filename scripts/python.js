@@ -11,8 +11,8 @@ import { root } from "./prepare.js";
 const names = ["python3.13", "python3.12", "python3.11", "python3", "python"];
 
 /**
- * Starts the tests. `finish()` waits for them and returns { output, passed, failures, skipped }. The output goes to a
- * file, because this process reads no pipes while another test runs.
+ * Starts the tests. `finish()` waits for them and returns { output, passed, skipped, failures, unstable }. The output
+ * goes to a file, because this process reads no pipes while another test runs.
  */
 export function startPythonTests(folder) {
   const python = findPython();
@@ -32,7 +32,14 @@ export function startPythonTests(folder) {
   return {
     finish: async () => {
       await ended;
-      return { output: readFileSync(log, "utf8"), ...readReport(report) };
+      const named = (names = []) => names.map((name) => `Python: ${name}`);
+      const { failures, unstable, ...counts } = readReport(report);
+      return {
+        output: readFileSync(log, "utf8"),
+        ...counts,
+        failures: named(failures),
+        unstable: named(unstable),
+      };
     },
   };
 }

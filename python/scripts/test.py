@@ -25,6 +25,8 @@ CHECKS = (
     ("Types (mypy)", ["mypy"]),
     ("Types (pyright)", ["pyright"]),
 )
+# More tests than this do not fail by chance.
+MOST_LOOKS = 5
 
 
 def prepare() -> None:
@@ -62,23 +64,43 @@ def main() -> int:
     written = subprocess.run([str(PYTHON), "scripts/write_blocking.py", "--check"], cwd=ROOT, check=False)
     if written.returncode != 0:
         failures.append("The blocking client is written from the asynchronous one")
-    passed, skipped = len(CHECKS) + 1 - len(failures), 0
+    passed, skipped, unstable = len(CHECKS) + 1 - len(failures), 0, []
     with TemporaryDirectory() as folder:
         results = Path(folder) / "results.xml"
         succeeded = run(["pytest", "-q", f"--junitxml={results}", *arguments])
         if results.exists():
             good, bad, skipped = read(results)
-            passed += good
-            failures += bad
+            still = look_again(bad) if 0 < len(bad) <= MOST_LOOKS else bad
+            unstable = [name for name in bad if name not in still]
+            passed += good + len(unstable)
+            failures += still
+            succeeded = succeeded or bad != still
         if not succeeded and not any("::" in failure for failure in failures):
             failures.append("pytest")
+    for name in unstable:
+        print(f"⚠ Unstable: failed, and passed when it ran again: {name}")
     for failure in failures:
         print(f"✗ {failure}")
     print(f"{passed} passed, {len(failures)} failed{f', {skipped} skipped' if skipped else ''}")
     if report is not None:
-        numbers = {"passed": passed, "skipped": skipped, "failures": failures}
+        numbers = {"passed": passed, "skipped": skipped, "failures": failures, "unstable": unstable}
         report.write_text(json.dumps(numbers), encoding="utf-8")
     return 1 if failures else 0
+
+
+def look_again(failed: list[str]) -> list[str]:
+    """Runs the tests that failed once more, by themselves. Returns the names of those that failed again.
+
+    A run of everything keeps each core busy, and a test may meet a limit there that it does not meet
+    alone. What passes now is reported as unstable, so that it gets repaired.
+    """
+    with TemporaryDirectory() as folder:
+        results = Path(folder) / "results.xml"
+        run(["pytest", "-q", "--last-failed", "--last-failed-no-failures=none", f"--junitxml={results}"])
+        if not results.exists():
+            return failed
+        good, bad, _ = read(results)
+        return bad if good + len(bad) == len(failed) else failed
 
 
 def read(results: Path) -> tuple[int, list[str], int]:
