@@ -32,7 +32,7 @@ create table jobforge.policies (
 
 insert into jobforge.policies (type) values ('*');
 
--- The policies that the short path of a settle does not serve: see functions/settle/end_plain_runs.sql.
+-- The policies that the short path of a settle has to know: see functions/settle/end_plain_runs.sql.
 create index policies_special on jobforge.policies (type)
   where audit_action is not null or not keep_history or retention_days is not null;
 

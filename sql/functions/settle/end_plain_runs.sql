@@ -3,34 +3,44 @@
 -- statement would cost the time that it saves. A column that is added to one of the two inserts into the archive must
 -- be added to both.
 
--- Returns the types whose runs the short path does not end, because their policy has an audit_action, keeps no history
--- or has a retention of its own. Null if no run may take the short path: there are cancel requests or watches, very
--- many such types, or the policy of all other types is one of them.
-create or replace function jobforge.special_types() returns text[]
+-- Returns what the short path has to know of policies. Both are null if no run may take it: there are cancel requests
+-- or watches, very many such types, or the policy of all other types is one of them.
+--   special the types whose runs it does not end, because their policy has an audit_action or a retention of its own
+--   unkept  the other types that keep no history
+create or replace function jobforge.special_types(out special text[], out unkept text[])
 language plpgsql stable as $$
 declare
   v_most constant integer := 100;
-  v_types text[];
 begin
-  select array(
-    select p.type::text
-    from jobforge.policies p
-    where p.audit_action is not null or not p.keep_history or p.retention_days is not null
-    limit v_most)
-  into v_types
-  where not exists (select from jobforge.cancel_requests)
+  select t.special, t.unkept
+  into special, unkept
+  from (
+    select
+      coalesce(array_agg(p.type::text) filter (where p.audit_action is not null or p.retention_days is not null), '{}'),
+      coalesce(array_agg(p.type::text) filter (where p.audit_action is null and p.retention_days is null), '{}')
+    from (
+      select p.type, p.audit_action, p.retention_days
+      from jobforge.policies p
+      where p.audit_action is not null or not p.keep_history or p.retention_days is not null
+      limit v_most
+    ) p
+  ) t(special, unkept)
+  where cardinality(t.special) + cardinality(t.unkept) < v_most
+    and '*' <> all (t.special || t.unkept)
+    and not exists (select from jobforge.cancel_requests)
     and not exists (select from jobforge.watches);
-  return case when cardinality(v_types) < v_most and not '*' = any (v_types) then v_types end;
 end $$;
 
 -- Ends the runs that a call reports as succeeded and that are plain: no schedule, no dedupe key, no children, no
 -- logs, no step of a workflow, no type of p_special, and no receiver of events that wants to know (p_webhooks: there
--- may be one). Frees their slots if p_limited. The fence is that of end_runs. Returns the outcomes of the runs that it
--- has ended, all ok. The caller leaves the others to the general path. Locks runs in id order; waits for nothing that
--- an application can hold.
+-- may be one). Of types without history (p_unkept) it ends those that have nothing outside their row, which are the
+-- first attempts without an idempotency key, with a small payload and no notices: their end is the delete. Frees
+-- their slots if p_limited. The fence is that of end_runs. Returns the outcomes of the runs that it has ended, all ok.
+-- The caller leaves the others to the general path. Locks runs in id order; waits for nothing that an application can
+-- hold.
 create or replace function jobforge.end_plain_runs(
-  p_worker_id text, p_tenant_id uuid, p_ends jobforge.run_end[], p_special text[], p_webhooks boolean,
-  p_limited boolean, p_now timestamptz
+  p_worker_id text, p_tenant_id uuid, p_ends jobforge.run_end[], p_special text[], p_unkept text[],
+  p_webhooks boolean, p_limited boolean, p_now timestamptz
 ) returns jobforge.run_outcome[]
 language plpgsql as $$
 declare
@@ -58,6 +68,8 @@ begin
       and j.dedupe_key is null
       and j.step_id is null
       and j.type <> all (p_special)
+      and (j.type <> all (p_unkept)
+        or (j.attempts = 1 and j.idempotency_key is null and j.payload is not null and not p_webhooks))
       and not (p_webhooks and jobforge.is_told(j.id, j.tenant_id, j.type, j.tags))
       and (j.id, j.attempts) in (select e.id, e.attempt from unnest(p_ends) e)
     returning j.*
@@ -80,6 +92,7 @@ begin
       t.artifact_ref, jobforge.add_cost(t.cost_cents, t.cost), v_keep_days, t.schedule_id, t.scheduled_for,
       t.step_id, t.handed
     from ended t
+    where t.type <> all (p_unkept)
   ), metered as (
     insert into jobforge.usage_deltas (
       tenant_id, type, hour, runs, succeeded, failed, lost, deferred, retries, dead, cost_cents, waits, lengths)

@@ -43,7 +43,7 @@ set enable_bitmapscan = off
 set enable_nestloop = off
 set plan_cache_mode = force_generic_plan as $$
 declare
-  v_special text[] := special_types();
+  v_special record := special_types();
   v_plain run_outcome[] := '{}';
   v_ids uuid[];
   -- Whether any end has logs, is a release, suspends its job, or has children; and whether any is stale.
@@ -65,8 +65,9 @@ declare
   v_ended ended_job[];
 begin
   -- Usually all of them are plain successes.
-  if v_special is not null then
-    v_plain := end_plain_runs(p_worker_id, p_tenant_id, p_ends, v_special, v_webhooks, v_limited, p_now);
+  if v_special.special is not null then
+    v_plain := end_plain_runs(p_worker_id, p_tenant_id, p_ends, v_special.special, v_special.unkept, v_webhooks,
+      v_limited, p_now);
     if cardinality(v_plain) = cardinality(p_ends) then
       return v_plain;
     elsif cardinality(v_plain) > 0 then

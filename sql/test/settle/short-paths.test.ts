@@ -69,6 +69,41 @@ test("one call ends plain successes and every other kind of run, and returns the
   expect(await db.query(usage)).toEqual([{ runs: 8, succeeded: 7 }]);
 });
 
+test("runs of a type without history leave their usage, and a key that they had, and nothing else", async ({
+  db,
+}) => {
+  await setPolicy(db, "unkept", { keep_history: false, base_ms: 0 });
+  const ids = await enqueueAll(db, [
+    { type: "unkept" },
+    { type: "unkept", idempotency_key: "once" },
+    { type: "unkept", payload: { text: "x".repeat(5000) } },
+    { type: "unkept", tags: ["again"] },
+    { type: "kept" },
+  ]);
+  await claim(db, "w1", { limit: 10 });
+  await settle(db, [{ id: ids[3], attempt: 1, status: "failed", error: { message: "no" } }]);
+  await claim(db, "w1", { limit: 10 });
+  const answer = await settle(
+    db,
+    ids.map((id, n) => success(id, { attempt: n === 3 ? 2 : 1, result: { n } })),
+  );
+  expect(outcomes(answer)).toEqual(ids.map(() => "ok"));
+  expect(
+    await db.query("select type from jobforge.archive union all select type from jobforge.live_rows"),
+  ).toEqual([{ type: "kept" }]);
+  expect(await db.query("select forget_at is not null as forgotten from jobforge.job_keys")).toEqual([
+    { forgotten: true },
+  ]);
+  expect(
+    await db.value(
+      "select (select count(*) from jobforge.payloads)::int + (select count(*) from jobforge.attempts)::int",
+    ),
+  ).toBe(0);
+  expect(await db.value("select sum(succeeded)::int from jobforge.usage_deltas where type = 'unkept'")).toBe(
+    4,
+  );
+});
+
 test("a call whose ends are all plain counts them for usage and quota once", async ({ db }) => {
   await db.query("select jobforge_set_tenant($1, '{\"max_pending\": 3}')", [T]);
   await enqueueMany(db, 3);
