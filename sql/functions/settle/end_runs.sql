@@ -103,6 +103,17 @@ begin
     select t.type, p as policy
     from (select distinct t.type from taken t) t
     cross join lateral policy_of(t.type) p
+  ), masked as materialized (
+    -- Each reported error once, as it is stored. The runs of a call often fail for the same reason, and to mask an
+    -- error takes longer than to end the run.
+    select d.error, d.redact, error_of(d.error, p_now, d.redact) as stored
+    from (
+      select distinct coalesce(e.new_error, 'null') as error, (p.policy).redact as redact
+      from taken t
+      join ending e on e.job_id = t.id
+      join policy p on p.type = t.type
+      where e.ended in ('failed', 'lost')
+    ) d
   ), judged as materialized (
     -- Each run with the status its end leads to (verdict), and all that the next steps write. Columns that every step
     -- reads come first, because Postgres unpacks a row only as far as it is read.
@@ -125,7 +136,7 @@ begin
       -- A success clears the error. A run that was released or deferred keeps the job's earlier error.
       case
         when e.ended = 'succeeded' then null
-        when e.ended in ('failed', 'lost') then error_of(e.new_error, p_now, (p.policy).redact)
+        when e.ended in ('failed', 'lost') then m.stored
         when e.ended = 'deferred' and e.counts and x.exhausted and not x.cancel then coalesce(
           case when e.new_error is not null then error_of(e.new_error, p_now, (p.policy).redact) end, t.error,
           error_of('{"name": "Deferred", "message": "Put off until the attempts were used up"}', p_now, '{}'))
@@ -134,6 +145,7 @@ begin
     from taken t
     join ending e on e.job_id = t.id
     join policy p on p.type = t.type
+    left join masked m on m.error = coalesce(e.new_error, 'null') and m.redact = (p.policy).redact
     cross join lateral (
       select
         -- The first EXISTS runs once for all rows, and usually there are no requests.
