@@ -1,5 +1,5 @@
 /** `npm test` looks a second time at what failed: only what fails twice is a failure. */
-import { execFileSync } from "node:child_process";
+import { type ExecFileSyncOptionsWithStringEncoding, execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -28,7 +28,11 @@ async function counted(files: Record<string, string>): Promise<unknown> {
         `${head}\nconst folder = ${JSON.stringify(folder)};\n${body}`,
       );
     }
-    const options = { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] } as const;
+    const options: ExecFileSyncOptionsWithStringEncoding = {
+      cwd: root,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    };
     const output = execFileSync(process.execPath, ["--input-type=module", "-e", run, folder], options);
     return JSON.parse(output.trim().split("\n").at(-1) ?? "");
   } finally {

@@ -5,7 +5,16 @@
 import "./tether.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { definitions, heartbeatMs, probeOf, type Step, type Work } from "../jobs.ts";
+import {
+  definitions,
+  effect,
+  flowSaga,
+  flowSum,
+  heartbeatMs,
+  probeOf,
+  type Step,
+  type Work,
+} from "../jobs.ts";
 import { openJournal } from "./journal.ts";
 
 const { DATABASE_URL: databaseUrl, JOURNAL: journal = ".", NAME: name = "worker" } = process.env;
@@ -13,9 +22,11 @@ const workerId = process.env["WORKER_ID"] ?? name;
 const note = openJournal(journal, workerId);
 const pool = new pg.Pool({ connectionString: databaseUrl, max: 3, query_timeout: 10_000 });
 pool.on("error", () => undefined);
-// It has no handler for jobs whose effect must be written in the transaction that settles the run.
+// It has no handlers for jobs whose effect must be written in the transaction that settles the run, nor for those that
+// read results or suspend themselves, which came with a later release.
+const unknown: readonly string[] = [effect.type, flowSaga.type, flowSum.type];
 const types = [...definitions.map(({ type }) => type), probeOf(name).type].filter(
-  (type) => type !== "chaos.effect",
+  (type) => !unknown.includes(type),
 );
 const held = new Map<string, { id: string; attempt: number }>();
 let isLeaving = false;

@@ -8,6 +8,7 @@ set search_path = jobforge, pg_temp as $$
 declare
   v_free uuid[];
   v_locked uuid[];
+  v_skipped uuid[] := '{}';
 begin
   -- B. A scalar subquery with an order: the newest need first, because jobs end in their order, and the entries of
   -- those that have ended stay in the index under a long transaction. In an EXISTS, Postgres would drop the order.
@@ -35,11 +36,12 @@ begin
   v_locked := array(
     select s.id from steps s where s.id = any (v_free) and s.decided_at is null order by s.id for update skip locked);
   if cardinality(v_locked) < cardinality(v_free) then
-    held := held || array(
+    v_skipped := array(
       select s.id from steps s where s.id = any (v_free) and s.decided_at is null and s.id <> all (v_locked));
+    held := held || v_skipped;
   end if;
-  -- Other nodes are jobs that wait for their children.
-  if cardinality(v_locked) + cardinality(held) < cardinality(v_free) then
+  -- Other free nodes are jobs that wait for their children.
+  if cardinality(v_locked) + cardinality(v_skipped) < cardinality(v_free) then
     held := held || resume_parents(array(
       select n.id
       from unnest(v_free) n(id)

@@ -14,7 +14,7 @@ import {
   T,
   U,
 } from "../support/kernel.ts";
-import { settle } from "../support/settle.ts";
+import { settle, success } from "../support/settle.ts";
 import { boundLogin } from "../support/tenants.ts";
 import { claimSteps, drain, refuse, start, statusesOf, step, workflowOf } from "../support/workflows.ts";
 
@@ -160,6 +160,24 @@ test("a wait for a signal times out, and the answer differs from null", async ({
   expect(await take(db, again, "reply")).toEqual({ timed_out: true });
   await signal(db, job.id, "yes");
   expect(await take(db, again, "reply")).toEqual({ timed_out: true });
+});
+
+test("the last child wakes its parent in a call that also ends a need of a busy step", async ({ db }) => {
+  const other = await db.connect();
+  await start(db, [step("a"), step("b", [], { type: "b" }), step("join", ["a", "b"], { type: "join" })]);
+  await enqueue(db, { type: "parent" });
+  const [parent] = await claim(db, "w1", { types: ["parent"] });
+  if (parent === undefined) return expect.fail("no parent");
+  await suspend(db, parent, { name: "all", children: [{ type: "child" }] });
+  const [a] = await claim(db, "w1", { types: ["a"] });
+  const [b, child] = await claim(db, "w1", { types: ["b", "child"] });
+  // The join is busy: the end of its other need is under way.
+  await other.query("begin");
+  await settle(other, [success(a?.id ?? "")]);
+  await settle(db, [success(b?.id ?? ""), success(child?.id ?? "")]);
+  expect(await claim(db, "w1", { types: ["parent"] })).toHaveLength(1);
+  await other.query("commit");
+  expect(await claim(db, "w1", { types: ["join"] })).toHaveLength(1);
 });
 
 test("a signal that is sent while the run is being suspended is not lost", async ({ db }) => {
