@@ -267,6 +267,29 @@ describe("a job is not received but goes back", () => {
   });
 });
 
+describe("a job that the worker has received is received again, and does not go back,", () => {
+  const cases: [why: string, before: (db: TestDatabase, id: string) => Promise<unknown>][] = [
+    [
+      "although everything was paused meanwhile",
+      (db) => db.query("select jobforge_set_gate('all', '', true)"),
+    ],
+    [
+      "although its cancellation was requested",
+      (db, id) => db.query("select jobforge_cancel_job($1, $2)", [id, T]),
+    ],
+    ["although it was enqueued long ago", (db) => db.travel("11 seconds")],
+  ];
+  test.for(cases)("%s", async ([, before], { db }) => {
+    await beat(db);
+    const { id } = await handOff(db);
+    const first = await receive(db, [id]);
+    await before(db, id);
+    expect(await receive(db, [id])).toEqual(first);
+    expect(await receive(db, [id, "no id"])).toEqual(first);
+    expect(await stateOf(db, id)).toMatchObject({ state: "running", uncounted: 0 });
+  });
+});
+
 test("a worker receives only what was handed to it", async ({ db }) => {
   await beat(db);
   const { id } = await handOff(db);
