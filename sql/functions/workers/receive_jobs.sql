@@ -5,8 +5,9 @@
 -- costing an attempt, and is left out too. A job that was received before may have started: it is returned again and
 -- never goes back. So a call may be repeated after a lost response. Call it in a transaction of its own: its commit
 -- does not wait for the disk.
--- Who: workers, operators; a role bound to a tenant receives jobs of that tenant only. Locks these runs in id order.
--- Waits for nothing that an application can hold.
+-- Who: workers, operators; a role bound to a tenant receives jobs of that tenant only, and another role none that were
+-- handed to a bound worker of the same name. Locks these runs in id order. Waits for nothing that an application can
+-- hold.
 create or replace function :"api_schema".jobforge_receive_jobs(p_worker_id text, p_ids text[]) returns text
 language plpgsql
 security definer
@@ -50,7 +51,7 @@ begin
         or j.expires_at <= v_now or j.started_at < v_now - heartbeat_interval()) is true as goes_back
     from runs j
     where j.id = any (v_ids) and j.worker_id is not distinct from p_worker_id and j.handed
-      and (v_bound is null or (j.tenant_id = v_bound and j.bound))
+      and j.bound = (v_bound is not null) and j.tenant_id = coalesce(v_bound, j.tenant_id)
     order by j.id
     for update
   ), received as (
@@ -85,7 +86,7 @@ begin
   update jobforge.runs j
   set heartbeat_at = coalesce(j.heartbeat_at, p_now)
   where j.id = p_id and j.worker_id is not distinct from p_worker_id and j.handed
-    and (p_bound is null or (j.tenant_id = p_bound and j.bound))
+    and j.bound = (p_bound is not null) and j.tenant_id = coalesce(p_bound, j.tenant_id)
     and (j.heartbeat_at is not null
       or ((select r.restrained from jobforge.is_restrained(j.type) r(restrained))
         or j.expires_at <= p_now or j.started_at < p_now - jobforge.heartbeat_interval()) is not true)

@@ -16,6 +16,7 @@ import {
 import { setLimit, setWeight } from "../support/limits.ts";
 import { listen } from "../support/listen.ts";
 import { idsOf, settle, success } from "../support/settle.ts";
+import { boundLogin } from "../support/tenants.ts";
 
 /** What every heartbeat of the tests says. */
 const about = { instance: "i1", types: ["a"], concurrency: 2, idle: true, hand_off: ["a"] };
@@ -321,6 +322,17 @@ describe("a job that the worker has received is lost", () => {
       await db.query("select status, handed from jobforge_job_attempts where job_id = $1", [id]),
     ).toEqual([{ status: "lost", handed: true }]);
   });
+});
+
+test("a job that was handed to a bound worker is not for another worker of the same name", async ({ db }) => {
+  const bound = await boundLogin(db, T, "jobforge_worker");
+  await beat(bound);
+  const { id, status } = await handOff(db);
+  expect(status).toBe("running");
+  expect((await beat(db, "w1", { instance: "i2" })).handed).toEqual([]);
+  expect(await receive(db, [id])).toEqual([]);
+  expect((await beat(bound)).handed).toEqual([id]);
+  expect(await receive(bound, [id])).toHaveLength(1);
 });
 
 test("an earlier process with the same worker id does not hear of a job", async ({ db }) => {
