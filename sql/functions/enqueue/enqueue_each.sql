@@ -24,6 +24,8 @@ declare
   v_fitting_types text[];
   v_room bigint;
   v_free record;
+  v_has_notices constant boolean := jsonb_path_exists(p_jobs, 'lax $[*].notify');
+  v_unknown uuid[];
 begin
   perform require_tenant(p_tenant_id);
   if p_jobs is null or jsonb_typeof(p_jobs) <> 'array' then
@@ -33,6 +35,13 @@ begin
   end if;
   v_jobs := array(
     select j from unnest(read_jobs(p_jobs, v_now)) j where problem_with(j, v_now) is null order by j.ord);
+  if v_has_notices then
+    v_unknown := array(select e from unknown_endpoints(p_tenant_id, v_jobs) e);
+    v_jobs := array(
+      select j from unnest(v_jobs) j
+      where ((j.notify ->> 'endpoint_id')::uuid = any (v_unknown)) is not true
+      order by j.ord);
+  end if;
   v_types := array(select j.type from unnest(v_jobs) j group by j.type order by min(j.ord));
   v_fitting_types := types_that_fit(p_tenant_id, v_types);
   if v_fitting_types is not null then
@@ -51,6 +60,9 @@ begin
   -- A key may lead to a job that was there when the room was counted, and has finished meanwhile.
   if v_room is not null and 'created' = any (v_free.outcomes) then
     perform require_room(p_tenant_id, 0);
+  end if;
+  if v_has_notices then
+    perform keep_notices(p_tenant_id, v_jobs);
   end if;
   -- Created jobs are not read again. Only one with a dedupe key may have been changed by a later job of this call. All
   -- of it is parsed once: to put documents into a jsonb takes three times as long.

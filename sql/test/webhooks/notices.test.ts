@@ -58,6 +58,33 @@ test("the single call and children of a success take it, too", async ({ db }) =>
   expect((await deliveries(db)).map(({ event }) => event.data["type"])).toEqual(["mail", "child"]);
 });
 
+test("so do the jobs of callers that are sent together, and one that names no endpoint of the tenant is rejected", async ({
+  db,
+}) => {
+  const own = await endpoint(db, { events: ["invoice.*"] });
+  const foreign = await endpoint(db, {}, other);
+  const jobs = [
+    { type: "mail", notify: { url } },
+    { type: "mail" },
+    { type: "mail", notify: { endpoint_id: foreign } },
+    { type: "mail", notify: { endpoint_id: own }, idempotency_key: "k" },
+    { type: "mail", notify: { url, on: ["queued"] } },
+  ];
+  const rows = await db.value<{ outcome: string }[]>("select jobforge_enqueue_each($1, $2)", [
+    T,
+    JSON.stringify(jobs),
+  ]);
+  expect(rows.map(({ outcome }) => outcome)).toEqual([
+    "created",
+    "created",
+    "rejected",
+    "created",
+    "rejected",
+  ]);
+  for (let n = 0; n < 3; n++) await end(db, { status: "succeeded" });
+  expect((await deliveries(db)).map(({ subject }) => subject)).toEqual([null, own]);
+});
+
 test("only the call that creates the job says whom to tell", async ({ db }) => {
   await enqueue(db, "mail", { idempotency_key: "k" });
   await enqueue(db, "mail", { idempotency_key: "k", notify: { url } });
