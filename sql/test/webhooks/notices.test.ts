@@ -123,6 +123,42 @@ test("a notice that cannot be delivered is refused at the enqueue", async ({ db 
   expect(await db.value("select count(*)::int from jobforge_jobs")).toBe(0);
 });
 
+test("a job that stays finished, because another one has its key, has nothing more to tell", async ({
+  db,
+}) => {
+  const job = await enqueue(db, "mail", { notify: { url }, dedupe_key: "k", max_attempts: 1 });
+  await end(db, { status: "failed" });
+  await enqueue(db, "mail", { dedupe_key: "k" });
+  const live = (): Promise<unknown> => db.query("select job_id from jobforge.job_notices where live");
+  expect(await db.value(`select jobforge_reschedule_jobs($1, '{"status": "dead"}')`, [T])).toEqual({
+    matched: 1,
+    changed: 0,
+  });
+  expect(await live()).toEqual([]);
+  await end(db, { status: "succeeded" });
+  await db.query("select jobforge_reschedule_job($1, $2)", [job, T]);
+  expect(await live()).toEqual([{ job_id: job }]);
+});
+
+test("an end waits for no transaction that reschedules many jobs, and has found the job before it ran", async ({
+  db,
+}) => {
+  const job = await enqueue(db, "mail", { notify: { url } });
+  const run = await claim(db);
+  const app = await db.connect();
+  await app.query("begin");
+  // What jobforge_reschedule_jobs does with the jobs that its filter has found.
+  expect(
+    await app.value("select jobforge.run_now($1, array[$2::uuid], array[null::timestamptz], now())", [
+      T,
+      job,
+    ]),
+  ).toBe(0);
+  await db.query("set statement_timeout = '5s'");
+  await settle(db, run, { status: "succeeded" });
+  expect(await types(db)).toEqual(["job.succeeded"]);
+});
+
 test("a notice is deleted with its job", async ({ db }) => {
   const job = await enqueue(db, "mail", { notify: { url } });
   await end(db, { status: "succeeded" });
