@@ -34,9 +34,10 @@ begin
     updated_at = v_now
   where j.id = p_job_id
   returning * into v_job;
+  -- A suspended job goes on waiting, unless the caller says when it is due.
   update queue j
   set state = queued_state(j.run_at, v_now)
-  where j.id = p_job_id;
+  where j.id = p_job_id and (j.state <> 'suspended' or p_changes ? 'run_at');
   perform leave_slots(array[row(v_job.type, v_job.tenant_id, v_job.concurrency_key)::slot], v_now);
   perform audit(p_tenant_id, 'JOB_UPDATED', p_job_id,
     jsonb_build_object('keys', array(select jsonb_object_keys(p_changes))));
