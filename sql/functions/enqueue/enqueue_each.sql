@@ -2,7 +2,8 @@
 -- enqueued at once does not stop the others. Each is an object with the keys of jobforge_enqueue_job without p_. The
 -- result has an object for each job, in the order of the input: the columns of the job and the outcome, as
 -- jobforge_enqueue_job returns them, or {outcome: rejected}. A job is rejected if it is not valid, if a quota has no
--- room for it, or if another transaction holds its key. jobforge_enqueue_job raises the error of such a job, or waits.
+-- room for it, if another transaction holds its key, or if its payload is stored outside the database.
+-- jobforge_enqueue_job enqueues such a job, waits, or raises its error.
 -- Who: the tenant itself, workers, operators. JF002 names the first job that cannot be read; then none is enqueued.
 -- Waits for a key for a few milliseconds, and for nothing else.
 create or replace function :"api_schema".jobforge_enqueue_each(
@@ -34,7 +35,10 @@ begin
     perform fail_argument('jobs', 'more than 1000 jobs in one call', 'Split them over several calls.');
   end if;
   v_jobs := array(
-    select j from unnest(read_jobs(p_jobs, v_now)) j where problem_with(j, v_now) is null order by j.ord);
+    select j from unnest(read_jobs(p_jobs, v_now)) j
+    where problem_with(j, v_now) is null
+      and not (j.payload ? '$artifact' and stored_payload(p_tenant_id, j.payload) is not null)
+    order by j.ord);
   if v_has_notices then
     v_unknown := array(select e from unknown_endpoints(p_tenant_id, v_jobs) e);
     v_jobs := array(

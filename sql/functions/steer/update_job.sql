@@ -26,6 +26,7 @@ begin
   perform require_valid(array[v_changed], v_now, false);
   if p_changes ? 'payload' then
     perform replace_payload(p_job_id, v_changed.payload);
+    perform bind_payload(p_tenant_id, p_job_id, v_changed.payload, v_now);
   end if;
   update queue j
   set rank = case when p_changes ? 'priority' then rank_for(v_job.type, v_changed.priority) else j.rank end,
@@ -55,6 +56,7 @@ begin
   perform jobforge.require_valid(
     array[jobforge.changed_job(v_job, jsonb_build_object('payload', p_payload))], p_now, false);
   perform jobforge.replace_payload(p_job_id, p_payload);
+  perform jobforge.bind_payload(v_job.tenant_id, p_job_id, p_payload, p_now);
 end $$;
 
 -- Returns the job as it would be enqueued with the changes, so that a change allows nothing that an enqueue would
