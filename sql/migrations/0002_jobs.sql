@@ -136,7 +136,7 @@ create domain jobforge.attempt_number as integer
 --   seq           the order of enqueueing; breaks ties of run_at
 --   lane          a 64-bit hash of the tenant. Lanes take turns; a hash gives no tenant a better place than another
 --   state         ready: may be claimed · waiting: run_at is in the future · parked: may be claimed, but a limit has no
---                 room for it
+--                 room for it · suspended: its handler waits for a signal or for children, without a time
 --   rank          -priority, so that the most urgent job is the first in every ascending index
 --   attempts      the number of runs so far
 --   uncounted     runs that used up no attempt, because they were released or deferred without counting

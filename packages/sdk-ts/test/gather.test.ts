@@ -46,6 +46,18 @@ describe.each(transports)("over %s", (name) => {
     expect(handles[0]?.job).toEqual(await handles[0]?.get());
   });
 
+  test("each call keeps whom to tell about the end of its job", async ({ db, connect }) => {
+    const { forge, sent } = recorded((await connect(name, { role: "jobforge_operator" })).transport);
+    const urls = numbers(3).map((n) => `https://example.com/${n}`);
+    const handles = await Promise.all(
+      urls.map((url) => forge.enqueue(cleanUp, {}, { tenantId: T, notify: { url } })),
+    );
+    expect(sent).toEqual(["jobforge_enqueue_each"]);
+    expect(
+      await db.query("select job_id, target ->> 'url' as url from jobforge.job_notices order by 2"),
+    ).toEqual(handles.map(({ id }, n) => ({ job_id: id, url: urls[n] })));
+  });
+
   test("a call alone is sent as it is, at once", async ({ connect }) => {
     const { forge, sent } = recorded((await connect(name, { role: "jobforge_operator" })).transport);
     const handle = forge.enqueue(cleanUp, {}, { tenantId: T });

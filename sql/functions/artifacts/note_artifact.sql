@@ -35,7 +35,8 @@ begin
   end if;
   insert into artifacts (id, area, tenant_id, job_id, noted_at, check_at)
   values (v_id, p_area, p_tenant_id, p_job_id, v_now,
-    v_now + case when p_job_id is null then unbound_payload_age() else interval '1 hour' end)
+    -- A call that binds the payload may have begun before it was too old, so it is looked at some time later.
+    v_now + interval '1 hour' + case when p_job_id is null then unbound_payload_age() else interval '0' end)
   on conflict do nothing;
   return jsonb_build_object('area', p_area, 'tenant_id', p_tenant_id, 'id', v_id);
 end $$;

@@ -2,7 +2,8 @@
 -- enqueued at once does not stop the others. Each is an object with the keys of jobforge_enqueue_job without p_. The
 -- result has an object for each job, in the order of the input: the columns of the job and the outcome, as
 -- jobforge_enqueue_job returns them, or {outcome: rejected}. A job is rejected if it is not valid, if a quota has no
--- room for it, or if another transaction holds its key. jobforge_enqueue_job raises the error of such a job, or waits.
+-- room for it, if another transaction holds its key, or if its payload is stored outside the database.
+-- jobforge_enqueue_job enqueues such a job, waits, or raises its error.
 -- Who: the tenant itself, workers, operators. JF002 names the first job that cannot be read; then none is enqueued.
 -- Waits for a key for a few milliseconds, and for nothing else.
 create or replace function :"api_schema".jobforge_enqueue_each(
@@ -24,6 +25,8 @@ declare
   v_fitting_types text[];
   v_room bigint;
   v_free record;
+  v_has_notices constant boolean := jsonb_path_exists(p_jobs, 'lax $[*].notify');
+  v_unknown uuid[];
 begin
   perform require_tenant(p_tenant_id);
   if p_jobs is null or jsonb_typeof(p_jobs) <> 'array' then
@@ -32,7 +35,17 @@ begin
     perform fail_argument('jobs', 'more than 1000 jobs in one call', 'Split them over several calls.');
   end if;
   v_jobs := array(
-    select j from unnest(read_jobs(p_jobs, v_now)) j where problem_with(j, v_now) is null order by j.ord);
+    select j from unnest(read_jobs(p_jobs, v_now)) j
+    where problem_with(j, v_now) is null
+      and not (j.payload ? '$artifact' and stored_payload(p_tenant_id, j.payload) is not null)
+    order by j.ord);
+  if v_has_notices then
+    v_unknown := array(select e from unknown_endpoints(p_tenant_id, v_jobs) e);
+    v_jobs := array(
+      select j from unnest(v_jobs) j
+      where ((j.notify ->> 'endpoint_id')::uuid = any (v_unknown)) is not true
+      order by j.ord);
+  end if;
   v_types := array(select j.type from unnest(v_jobs) j group by j.type order by min(j.ord));
   v_fitting_types := types_that_fit(p_tenant_id, v_types);
   if v_fitting_types is not null then
@@ -51,6 +64,9 @@ begin
   -- A key may lead to a job that was there when the room was counted, and has finished meanwhile.
   if v_room is not null and 'created' = any (v_free.outcomes) then
     perform require_room(p_tenant_id, 0);
+  end if;
+  if v_has_notices then
+    perform keep_notices(p_tenant_id, v_jobs);
   end if;
   -- Created jobs are not read again. Only one with a dedupe key may have been changed by a later job of this call. All
   -- of it is parsed once: to put documents into a jsonb takes three times as long.

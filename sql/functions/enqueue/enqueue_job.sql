@@ -1,11 +1,12 @@
 -- Enqueues one job in the caller's transaction. Promises one job per idempotency key for as long as the job is
 -- remembered, and one live job per dedupe key. Returns the job's columns and the outcome: created, existing or
 -- replaced. With p_delay_ms, the job is due p_delay_ms milliseconds from now, on the database's clock. p_notify_to says
--- whom a webhook tells about the end of the job, if this call creates it. With p_hand_off (and p_notify), a job without
+-- whom a webhook tells about the end of the job, if this call creates it. A payload that is stored outside the database
+-- is kept as long as its job: see functions/artifacts/bind_payloads.sql. With p_hand_off (and p_notify), a job without
 -- keys may start at once, as a run of an idle worker: then its status is running. Meant for calls that are committed at
 -- once: until the commit, the job cannot be changed as a queued one can.
 -- Who: the tenant itself, workers, operators. JF007 when the tenant's quota of pending jobs or of types is used up.
--- Waits only for another transaction that holds the same key.
+-- Waits only for another transaction that holds the same key, or binds the same stored payload.
 create or replace function :"api_schema".jobforge_enqueue_job(
   p_tenant_id uuid,
   p_type text,
@@ -83,12 +84,18 @@ begin
   else
     select e.id, e.outcome into v_made from enqueue(p_tenant_id, array[v_job], v_now, coalesce(p_notify, true)) e;
     -- Checked afterwards, because a key that leads to an existing job needs no room.
+    if v_made.outcome = 'replaced' and p_payload ? '$artifact' then
+      perform bind_payload(p_tenant_id, v_made.id, p_payload, v_now);
+    end if;
     if v_made.outcome <> 'created' then
       return existing_document(p_tenant_id,
         jsonb_build_object('type', p_type, 'idempotency_key', p_idempotency_key), v_made.id, v_made.outcome);
     end if;
     perform require_room(p_tenant_id, 0);
     select left(to_json(j)::text, -1) || ',"outcome":"created"}' into v_document from live_jobs j where j.id = v_made.id;
+  end if;
+  if p_payload ? '$artifact' then
+    perform bind_payload(p_tenant_id, v_job.id, p_payload, v_now);
   end if;
   if p_notify_to is not null then
     perform require_notified(p_tenant_id, array[v_job]);

@@ -1,6 +1,7 @@
--- Finds the live job that has the dedupe key of a job to enqueue. If the mode asks for it and the live job has not
--- started, the live job is changed. Returns its id, and whether it is existing or replaced. Null when it has finished
--- meanwhile. Waits for a transaction that has locked the live job, if it may be changed.
+-- Finds the live job that has the dedupe key of a job to enqueue. If the mode asks for it and the live job is queued,
+-- the live job is changed; but not if durable steps of it are saved, because they belong to the payload that it has.
+-- Returns its id, and whether it is existing or replaced. Null when it has finished meanwhile. Waits for a transaction
+-- that has locked the live job, if it may be changed.
 create or replace function jobforge.merge_duplicate(
   p_tenant_id uuid, p_job jobforge.new_job, p_now timestamptz, out id uuid, out outcome text
 )
@@ -15,7 +16,9 @@ begin
     return;
   end if;
   outcome := 'existing';
-  if p_job.dedupe_mode <> 'skip' and jobforge.lock_queued(merge_duplicate.id, p_tenant_id) then
+  if p_job.dedupe_mode <> 'skip' and jobforge.lock_queued(merge_duplicate.id, p_tenant_id)
+    and not exists (select from jobforge.checkpoints c where c.job_id = merge_duplicate.id)
+  then
     outcome := 'replaced';
     perform jobforge.replace_payload(merge_duplicate.id, p_job.payload);
     update jobforge.queue j

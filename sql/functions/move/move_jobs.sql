@@ -83,7 +83,8 @@ declare
   v_move uuid := jobforge.new_id();
 begin
   insert into jobforge.movers as m (type, move)
-  select distinct t, v_move from unnest(p_types) t order by t
+  -- In the order in which require_move locks them.
+  select distinct t collate "C", v_move from unnest(p_types) t order by 1
   on conflict (type) do update set move = excluded.move;
   return v_move;
 end $$;

@@ -31,6 +31,7 @@ begin
   perform add_types(p_tenant_id, array[v_job.type], v_now, 'type');
   perform require_room(p_tenant_id, 1);
   perform enqueue_new_job(p_tenant_id, v_job, v_now, true, null);
+  perform bind_payload(p_tenant_id, v_job.id, v_job.payload, v_now);
   perform audit(p_tenant_id, 'JOB_COPIED', v_job.id, jsonb_build_object('copied_from', p_job_id,
     'changes', array(select jsonb_object_keys(p_changes))));
   return (select to_jsonb(j) from live_jobs j where j.id = v_job.id);

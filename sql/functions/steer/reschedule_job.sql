@@ -29,7 +29,7 @@ begin
   elsif p_max_attempts not between 1 and 100000 then
     perform fail_argument('max_attempts', 'max_attempts must be between 1 and 100000');
   end if;
-  perform lock_roots(array[p_job_id]);
+  perform lock_roots(array[p_job_id], p_tenant_id);
   -- A run that ends between the two reads puts its job back into the queue. In that case, read again.
   loop
     if lock_queued(p_job_id, p_tenant_id) then
@@ -139,6 +139,11 @@ begin
     from dead d
     join back b on b.id = d.id
     where d.last_run is not null
+  ), noticed as (
+    -- The receiver that the enqueue named is notified of the next end as well.
+    update jobforge.job_notices n
+    set live = true
+    where n.job_id = any (array(select b.id from back b))
   ), gone as (
     -- Select by ids, not by a join: a join that was planned on empty tables would read the whole archive.
     delete from jobforge.archive f
@@ -148,6 +153,5 @@ begin
   )
   select b.id, b.type::text, b.max_attempts::integer from back b;
   get diagnostics v_back = row_count;
-  update jobforge.job_notices n set live = true where n.job_id = any (p_job_ids);
   perform jobforge.note_pending(p_tenant_id, v_back);
 end $$;

@@ -41,7 +41,7 @@ declare
   v_revived uuid[] := '{}';
   v_of record;
 begin
-  perform jobforge.lock_roots(p_job_ids);
+  perform jobforge.lock_roots(p_job_ids, p_tenant_id);
   -- Take keys first, because that may wait, in the order of tenants. Lock rows after that, because that does not. So a
   -- waiting transaction holds no row that another one waits for.
   for v_of in select b.tenant_id, b.ids from jobforge.by_tenant(p_tenant_id, p_job_ids, p_ends) b order by b.tenant_id

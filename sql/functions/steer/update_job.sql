@@ -26,6 +26,7 @@ begin
   perform require_valid(array[v_changed], v_now, false);
   if p_changes ? 'payload' then
     perform replace_payload(p_job_id, v_changed.payload);
+    perform bind_payload(p_tenant_id, p_job_id, v_changed.payload, v_now);
   end if;
   update queue j
   set rank = case when p_changes ? 'priority' then rank_for(v_job.type, v_changed.priority) else j.rank end,
@@ -34,9 +35,10 @@ begin
     updated_at = v_now
   where j.id = p_job_id
   returning * into v_job;
+  -- A suspended job goes on waiting, unless the caller says when it is due.
   update queue j
   set state = queued_state(j.run_at, v_now)
-  where j.id = p_job_id;
+  where j.id = p_job_id and (j.state <> 'suspended' or p_changes ? 'run_at');
   perform leave_slots(array[row(v_job.type, v_job.tenant_id, v_job.concurrency_key)::slot], v_now);
   perform audit(p_tenant_id, 'JOB_UPDATED', p_job_id,
     jsonb_build_object('keys', array(select jsonb_object_keys(p_changes))));
@@ -54,6 +56,7 @@ begin
   perform jobforge.require_valid(
     array[jobforge.changed_job(v_job, jsonb_build_object('payload', p_payload))], p_now, false);
   perform jobforge.replace_payload(p_job_id, p_payload);
+  perform jobforge.bind_payload(v_job.tenant_id, p_job_id, p_payload, p_now);
 end $$;
 
 -- Returns the job as it would be enqueued with the changes, so that a change allows nothing that an enqueue would

@@ -28,14 +28,20 @@ end $$;
 
 -- Raises JF016 for a job of a call that names an endpoint which the tenant does not have.
 create or replace function jobforge.require_notified(p_tenant_id uuid, p_jobs jobforge.new_job[]) returns void
-language plpgsql stable
-set enable_seqscan = off as $$
+language plpgsql stable as $$
 begin
-  perform jobforge.fail_no_endpoint(n.endpoint_id)
+  perform jobforge.fail_no_endpoint(e) from jobforge.unknown_endpoints(p_tenant_id, p_jobs) e;
+end $$;
+
+-- Returns the endpoints that jobs of a call name, and that the tenant does not have.
+create or replace function jobforge.unknown_endpoints(p_tenant_id uuid, p_jobs jobforge.new_job[]) returns setof uuid
+language sql stable
+set enable_seqscan = off as $$
+  select n.endpoint_id
   from (select distinct (j.notify ->> 'endpoint_id')::uuid as endpoint_id from unnest(p_jobs) j) n
   where n.endpoint_id is not null and not exists (
-    select from jobforge.webhook_endpoints w where w.id = n.endpoint_id and w.tenant_id = p_tenant_id);
-end $$;
+    select from jobforge.webhook_endpoints w where w.id = n.endpoint_id and w.tenant_id = p_tenant_id)
+$$;
 
 -- Remembers whom to tell about those of the jobs that this transaction has created: the others have other ids.
 create or replace function jobforge.keep_notices(p_tenant_id uuid, p_jobs jobforge.new_job[]) returns void

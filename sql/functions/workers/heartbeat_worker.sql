@@ -74,7 +74,9 @@ begin
     'handed', case when v_info ? 'hand_off' then (
       select coalesce(jsonb_agg(j.id order by j.started_at), '[]')
       from runs j
-      where j.worker_id = p_worker_id and j.handed and (v_bound is null or (j.tenant_id = v_bound and j.bound))
+      where j.worker_id = p_worker_id and j.handed
+        -- A job that was handed to a bound worker is not for another worker of the same name.
+        and j.bound = (v_bound is not null) and j.tenant_id = coalesce(v_bound, j.tenant_id)
         and not v_held @> jsonb_build_array(jsonb_build_object('id', j.id))) end,
     'next_due_at', least(next_due(v_types, v_bound), next_wakeup(v_bound)),
     'ready', case when v_bound is null then may_claim(v_types, v_now) end,

@@ -2,10 +2,12 @@
 -- them. Returns a JSON array of the jobs, as text, each as jobforge_settle_jobs returns it. Texts that are not ids of
 -- jobs handed to the worker are left out. If a limit, gate, weight or cancel request has come since the enqueue, if the
 -- job has expired, or if the enqueue was committed long after it was made, the job goes back into the queue, without
--- costing an attempt, and is left out too. A call may be repeated after a lost response. Call it in a transaction of
--- its own: its commit does not wait for the disk.
--- Who: workers, operators; a role bound to a tenant receives jobs of that tenant only. Locks these runs in id order.
--- Waits for nothing that an application can hold.
+-- costing an attempt, and is left out too. A job that was received before may have started: it is returned again and
+-- never goes back. So a call may be repeated after a lost response. Call it in a transaction of its own: its commit
+-- does not wait for the disk.
+-- Who: workers, operators; a role bound to a tenant receives jobs of that tenant only, and another role none that were
+-- handed to a bound worker of the same name. Locks these runs in id order. Waits for nothing that an application can
+-- hold.
 create or replace function :"api_schema".jobforge_receive_jobs(p_worker_id text, p_ids text[]) returns text
 language plpgsql
 security definer
@@ -42,14 +44,14 @@ begin
   end if;
   -- Anyone may send a notification, with any text.
   v_ids := array(select uuid_or_null(i) from unnest(p_ids) i);
-  -- A response that was lost is asked for again: then the run has its mark, and the document only is read.
+  -- A run that has its mark was received before. Its document only is read.
   with held as materialized (
     select j.id,
-      ((select r.restrained from is_restrained(j.type) r(restrained))
+      j.heartbeat_at is null and ((select r.restrained from is_restrained(j.type) r(restrained))
         or j.expires_at <= v_now or j.started_at < v_now - heartbeat_interval()) is true as goes_back
     from runs j
     where j.id = any (v_ids) and j.worker_id is not distinct from p_worker_id and j.handed
-      and (v_bound is null or (j.tenant_id = v_bound and j.bound))
+      and j.bound = (v_bound is not null) and j.tenant_id = coalesce(v_bound, j.tenant_id)
     order by j.id
     for update
   ), received as (
@@ -84,9 +86,10 @@ begin
   update jobforge.runs j
   set heartbeat_at = coalesce(j.heartbeat_at, p_now)
   where j.id = p_id and j.worker_id is not distinct from p_worker_id and j.handed
-    and (p_bound is null or (j.tenant_id = p_bound and j.bound))
-    and ((select r.restrained from jobforge.is_restrained(j.type) r(restrained))
-      or j.expires_at <= p_now or j.started_at < p_now - jobforge.heartbeat_interval()) is not true
+    and j.bound = (p_bound is not null) and j.tenant_id = coalesce(p_bound, j.tenant_id)
+    and (j.heartbeat_at is not null
+      or ((select r.restrained from jobforge.is_restrained(j.type) r(restrained))
+        or j.expires_at <= p_now or j.started_at < p_now - jobforge.heartbeat_interval()) is not true)
   returning j.payload is null, concat('[', jobforge.run_document(j.id, j.tenant_id, j.type, j.payload, j.rank,
     j.attempts, j.max_attempts, j.run_at, j.created_at, j.schedule_id, j.scheduled_for, j.subject, j.traceparent,
     j.tags, j.progress, j.step_id), ']')

@@ -44,7 +44,9 @@ begin
       cross join lateral (
         select max(w.seen_at) as seen_at
         from jobforge.workers w
-        where w.id = j.worker_id and w.scope in (j.tenant_id, jobforge.all_tenants())
+        -- A worker that is bound to the tenant keeps only runs alive that a bound role has claimed.
+        where w.id = j.worker_id
+          and w.scope in (jobforge.all_tenants(), case when j.bound then j.tenant_id else jobforge.all_tenants() end)
       ) w
       cross join lateral jobforge.policy_of(j.type) p
       where j.worker_id = v_worker

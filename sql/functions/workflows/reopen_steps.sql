@@ -231,8 +231,8 @@ language sql as $$
 $$;
 
 -- Locks the roots of the workflows that a return of these jobs to the queue opens again, in id order and before the
--- jobs, as every call that changes a graph does.
-create or replace function jobforge.lock_roots(p_job_ids uuid[]) returns void
+-- jobs, as every call that changes a graph does. Those of other tenants are not touched; null: of all tenants.
+create or replace function jobforge.lock_roots(p_job_ids uuid[], p_tenant_id uuid) returns void
 language plpgsql
 set search_path = jobforge, pg_temp
 set enable_seqscan = off as $$
@@ -249,7 +249,7 @@ begin
       where a.id = i.id and a.step_id is not null and a.finished_at >= earliest_finish(i.id)
     ) j
     join steps s on s.id = j.step_id
-    where s.status is not null or s.job_id <> i.id))
+    where (s.status is not null or s.job_id <> i.id) and (p_tenant_id is null or s.tenant_id = p_tenant_id)))
   order by r.id
   for update;
 end $$;

@@ -110,6 +110,49 @@ describe("a payload that is stored before its job", () => {
     expect(await take(db)).toEqual({ looked: 1, gone: [folder] });
   });
 
+  const bind: Record<string, (db: Sql, payload: object) => Promise<unknown>> = {
+    "a single enqueue": (db, payload) => enqueue(db, { payload }),
+    "an enqueue that replaces the payload of a job": async (db, payload) => {
+      await enqueue(db, { dedupe_key: "k" });
+      return await enqueue(db, { dedupe_key: "k", dedupe_mode: "replace", payload });
+    },
+    "an update of a queued job": async (db, payload) => {
+      const { id } = await enqueue(db);
+      await db.query("select jobforge_update_job($1, $2, $3)", [id, T, { payload }]);
+    },
+    "a job that runs again with it": async (db, payload) => {
+      const { id } = await enqueue(db);
+      await db.query("select jobforge_reschedule_job($1, $2, p_payload => $3)", [id, T, payload]);
+    },
+    "a copy of a job with it": async (db, payload) => {
+      const { id } = await enqueue(db, { in: "1 hour" });
+      await db.query("select jobforge_copy_job($1, $2, $3)", [id, T, { payload }]);
+    },
+  };
+  test.for(Object.entries(bind))("is kept by %s", async ([, call], { db }) => {
+    const folder = await note(db, "payloads");
+    await call(db, reference(folder));
+    expect(
+      await db.query(
+        "select a.job_id is not null as bound from jobforge.artifacts a join jobforge.queue q on q.id = a.job_id where q.payload ? '$artifact'",
+      ),
+    ).toEqual([{ bound: true }]);
+    const missing = { ...folder, id: unknownId };
+    await expect(call(db, reference(missing))).rejects.toMatchObject({
+      code: "JF002",
+      message: "Invalid argument: the stored payload does not exist",
+    });
+  });
+
+  test("is left to the single call by one for several callers", async ({ db }) => {
+    const folder = await note(db, "payloads");
+    const jobs = [{ type: "t", payload: reference(folder) }, { type: "t" }];
+    expect(await db.value("select jobforge_enqueue_each($1, $2)", [T, JSON.stringify(jobs)])).toMatchObject([
+      { outcome: "rejected" },
+      { outcome: "created" },
+    ]);
+  });
+
   test("can be deleted after a day if no job refers to it", async ({ db }) => {
     const folder = await note(db, "payloads");
     const other = await note(db, "payloads");
@@ -118,7 +161,12 @@ describe("a payload that is stored before its job", () => {
     expect(again?.outcome).toBe("existing");
     await db.travel("23 hours");
     expect(await take(db)).toEqual({ looked: 0, gone: [] });
-    await db.travel("25 hours");
+    // From a day on it is refused, and some time later it is handed out: a call that binds it may take its time.
+    await db.travel("24 hours 30 minutes");
+    expect(await take(db)).toEqual({ looked: 0, gone: [] });
+    const late = [{ type: "t", payload: reference(folder) }];
+    await expect(enqueueAll(db, late)).rejects.toThrow("job 0: its stored payload does not exist");
+    await db.travel("26 hours");
     const { gone } = await take(db);
     expect(gone).toHaveLength(2);
     expect(gone).toEqual(expect.arrayContaining([folder, other]));

@@ -16,6 +16,7 @@ import {
 import { setLimit, setWeight } from "../support/limits.ts";
 import { listen } from "../support/listen.ts";
 import { idsOf, settle, success } from "../support/settle.ts";
+import { boundLogin } from "../support/tenants.ts";
 
 /** What every heartbeat of the tests says. */
 const about = { instance: "i1", types: ["a"], concurrency: 2, idle: true, hand_off: ["a"] };
@@ -267,6 +268,29 @@ describe("a job is not received but goes back", () => {
   });
 });
 
+describe("a job that the worker has received is received again, and does not go back,", () => {
+  const cases: [why: string, before: (db: TestDatabase, id: string) => Promise<unknown>][] = [
+    [
+      "although everything was paused meanwhile",
+      (db) => db.query("select jobforge_set_gate('all', '', true)"),
+    ],
+    [
+      "although its cancellation was requested",
+      (db, id) => db.query("select jobforge_cancel_job($1, $2)", [id, T]),
+    ],
+    ["although it was enqueued long ago", (db) => db.travel("11 seconds")],
+  ];
+  test.for(cases)("%s", async ([, before], { db }) => {
+    await beat(db);
+    const { id } = await handOff(db);
+    const first = await receive(db, [id]);
+    await before(db, id);
+    expect(await receive(db, [id])).toEqual(first);
+    expect(await receive(db, [id, "no id"])).toEqual(first);
+    expect(await stateOf(db, id)).toMatchObject({ state: "running", uncounted: 0 });
+  });
+});
+
 test("a worker receives only what was handed to it", async ({ db }) => {
   await beat(db);
   const { id } = await handOff(db);
@@ -298,6 +322,17 @@ describe("a job that the worker has received is lost", () => {
       await db.query("select status, handed from jobforge_job_attempts where job_id = $1", [id]),
     ).toEqual([{ status: "lost", handed: true }]);
   });
+});
+
+test("a job that was handed to a bound worker is not for another worker of the same name", async ({ db }) => {
+  const bound = await boundLogin(db, T, "jobforge_worker");
+  await beat(bound);
+  const { id, status } = await handOff(db);
+  expect(status).toBe("running");
+  expect((await beat(db, "w1", { instance: "i2" })).handed).toEqual([]);
+  expect(await receive(db, [id])).toEqual([]);
+  expect((await beat(bound)).handed).toEqual([id]);
+  expect(await receive(bound, [id])).toHaveLength(1);
 });
 
 test("an earlier process with the same worker id does not hear of a job", async ({ db }) => {

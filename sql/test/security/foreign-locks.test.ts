@@ -73,6 +73,16 @@ test("no call with another tenant's id waits for its locks or takes one", async 
   await db.query("select jobforge_run_schedule($1, 'task', 'k')", [U]);
   const [run] = await claim(db, "w1", { types: ["task"] });
   await fail(db, run?.id ?? "");
+  const steps = [
+    { name: "a", type: "step", max_attempts: 1 },
+    { name: "b", type: "step", needs: ["a"] },
+  ];
+  const workflow = await db.value<{ id: string; steps: { b: string } }>(
+    "select jobforge_start_workflow($1, 'graph', $2)",
+    [U, JSON.stringify(steps)],
+  );
+  const [step] = await claim(db, "w1", { types: ["step"] });
+  await fail(db, step?.id ?? "");
   const caller = await boundLogin(db, T, "jobforge_tenant", "jobforge_app", "jobforge_worker");
   const rival = await db.connect();
   await caller.query("set lock_timeout = '1s'");
@@ -81,7 +91,8 @@ test("no call with another tenant's id waits for its locks or takes one", async 
   const reach = async (call: string, id: string): Promise<string> =>
     await codeOf(caller.query(call.replaceAll("$id", `'${id}'::uuid`)));
 
-  for (const id of [u.queued, u.running, u.dead, run?.id ?? ""]) {
+  const ofJobs = [u.queued, u.running, u.dead, run?.id ?? "", step?.id ?? ""];
+  for (const id of [...ofJobs, workflow.id, workflow.steps.b]) {
     for (const call of calls) {
       await rival.query("begin");
       await lockAll(db, rival);
@@ -96,4 +107,4 @@ test("no call with another tenant's id waits for its locks or takes one", async 
       await caller.query("rollback");
     }
   }
-}, 120_000);
+}, 180_000);

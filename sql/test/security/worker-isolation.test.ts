@@ -201,6 +201,19 @@ describe("workers", () => {
     ]);
   });
 
+  test("that are bound cannot keep their tenant's run of a worker that is not bound alive", async ({
+    db,
+  }) => {
+    const { t } = await populate(db);
+    await db.query("select jobforge_heartbeat_worker('w1')");
+    const worker = await boundLogin(db, T, "jobforge_worker");
+    await db.travel("2 minutes");
+    await worker.travel("2 minutes");
+    await worker.query("select jobforge_heartbeat_worker('w1')");
+    await db.query("select jobforge_maintain()");
+    expect(await db.value("select status from jobforge_jobs where id = $1", [t.running])).toBe("queued");
+  });
+
   test("that are bound cannot enqueue a child for another tenant", async ({ db }) => {
     const { t } = await populate(db);
     const worker = await boundLogin(db, T, "jobforge_worker");

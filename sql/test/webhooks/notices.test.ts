@@ -58,6 +58,33 @@ test("the single call and children of a success take it, too", async ({ db }) =>
   expect((await deliveries(db)).map(({ event }) => event.data["type"])).toEqual(["mail", "child"]);
 });
 
+test("so do the jobs of callers that are sent together, and one that names no endpoint of the tenant is rejected", async ({
+  db,
+}) => {
+  const own = await endpoint(db, { events: ["invoice.*"] });
+  const foreign = await endpoint(db, {}, other);
+  const jobs = [
+    { type: "mail", notify: { url } },
+    { type: "mail" },
+    { type: "mail", notify: { endpoint_id: foreign } },
+    { type: "mail", notify: { endpoint_id: own }, idempotency_key: "k" },
+    { type: "mail", notify: { url, on: ["queued"] } },
+  ];
+  const rows = await db.value<{ outcome: string }[]>("select jobforge_enqueue_each($1, $2)", [
+    T,
+    JSON.stringify(jobs),
+  ]);
+  expect(rows.map(({ outcome }) => outcome)).toEqual([
+    "created",
+    "created",
+    "rejected",
+    "created",
+    "rejected",
+  ]);
+  for (let n = 0; n < 3; n++) await end(db, { status: "succeeded" });
+  expect((await deliveries(db)).map(({ subject }) => subject)).toEqual([null, own]);
+});
+
 test("only the call that creates the job says whom to tell", async ({ db }) => {
   await enqueue(db, "mail", { idempotency_key: "k" });
   await enqueue(db, "mail", { idempotency_key: "k", notify: { url } });
@@ -94,6 +121,42 @@ test("a notice that cannot be delivered is refused at the enqueue", async ({ db 
     expect(JSON.stringify((failure as { detail: string }).detail)).toContain(field);
   }
   expect(await db.value("select count(*)::int from jobforge_jobs")).toBe(0);
+});
+
+test("a job that stays finished, because another one has its key, has nothing more to tell", async ({
+  db,
+}) => {
+  const job = await enqueue(db, "mail", { notify: { url }, dedupe_key: "k", max_attempts: 1 });
+  await end(db, { status: "failed" });
+  await enqueue(db, "mail", { dedupe_key: "k" });
+  const live = (): Promise<unknown> => db.query("select job_id from jobforge.job_notices where live");
+  expect(await db.value(`select jobforge_reschedule_jobs($1, '{"status": "dead"}')`, [T])).toEqual({
+    matched: 1,
+    changed: 0,
+  });
+  expect(await live()).toEqual([]);
+  await end(db, { status: "succeeded" });
+  await db.query("select jobforge_reschedule_job($1, $2)", [job, T]);
+  expect(await live()).toEqual([{ job_id: job }]);
+});
+
+test("an end waits for no transaction that reschedules many jobs, and has found the job before it ran", async ({
+  db,
+}) => {
+  const job = await enqueue(db, "mail", { notify: { url } });
+  const run = await claim(db);
+  const app = await db.connect();
+  await app.query("begin");
+  // What jobforge_reschedule_jobs does with the jobs that its filter has found.
+  expect(
+    await app.value("select jobforge.run_now($1, array[$2::uuid], array[null::timestamptz], now())", [
+      T,
+      job,
+    ]),
+  ).toBe(0);
+  await db.query("set statement_timeout = '5s'");
+  await settle(db, run, { status: "succeeded" });
+  expect(await types(db)).toEqual(["job.succeeded"]);
 });
 
 test("a notice is deleted with its job", async ({ db }) => {

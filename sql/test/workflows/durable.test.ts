@@ -180,6 +180,28 @@ test("the last child wakes its parent in a call that also ends a need of a busy 
   expect(await claim(db, "w1", { types: ["join"] })).toHaveLength(1);
 });
 
+test("an update of a job that waits does not wake it, unless it says when the job is due", async ({ db }) => {
+  const job = await begin(db);
+  await suspend(db, job, { name: "reply", signals: ["yes"] });
+  const update = async (changes: Json): Promise<unknown> => {
+    await db.query("select jobforge_update_job($1, $2, $3)", [job.id, T, JSON.stringify(changes)]);
+    return await db.value("select state from jobforge.queue");
+  };
+  expect(await update({ priority: 5, payload: { n: 2 } })).toBe("suspended");
+  expect(await claim(db)).toEqual([]);
+  expect(await update({ run_at: null })).toBe("ready");
+});
+
+test("an enqueue with the dedupe key of a job that has saved steps does not change it", async ({ db }) => {
+  const job = await begin(db, { dedupe_key: "k", payload: { n: 1 } });
+  await suspend(db, job, { name: "reply", signals: ["yes"] });
+  for (const dedupe_mode of ["replace", "debounce"])
+    expect(
+      await enqueue(db, { dedupe_key: "k", dedupe_mode, payload: { n: 2 }, in: "1 hour" }),
+    ).toMatchObject({ id: job.id, outcome: "existing", payload: { n: 1 } });
+  expect(await db.value("select state from jobforge.queue")).toBe("suspended");
+});
+
 test("a signal that is sent while the run is being suspended is not lost", async ({ db }) => {
   const [one, two] = await connections(db, 2);
   for (let n = 0; n < 20; n++) {
