@@ -109,7 +109,7 @@ async function enqueue(ask: Ask): Promise<string[]> {
     ],
   });
   await ask("enqueue_each", {
-    p_tenant_id: tenant,
+    p_tenant_ids: [tenant, tenant],
     p_jobs: [{ type: "each" }, { type: "each", priority: 1e9 }],
   });
   await ask("wake_workers", { p_wakes: { a: null, later } });

@@ -63,7 +63,6 @@ OTHER_CLASSES = {
 ELSEWHERE = {
     "AnyStep": "A base class; Step and MapStep are compared.",
     "Bounds": "A fixed word; test_shared compares the bounds.",
-    "Call": "An inner part: a Call is a function's name and arguments there, and knows how to read the reply here.",
     "ChildCall": "The type of job.call(…), which needs no name here.",
     "ChildError": "JSON; a dict here.",
     "ErrorDetails": "The members of JobForgeError.",
@@ -112,7 +111,6 @@ ELSEWHERE_MEMBERS = {
     "HttpOptions.fetch": "An application passes a client of httpx2.",
     "PostgresOptions.pool": "The pool is our own; max_connections is its size.",
     "StartOptions.tenantId": "An argument of its own.",
-    "Transport.callTogether": "The transport over Postgres has it.",
     "Transport.download": "The transports over HTTP have it.",
     "Transport.upload": "The transports over HTTP have it.",
 }

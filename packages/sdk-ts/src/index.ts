@@ -128,7 +128,6 @@ export type {
   Transaction,
 } from "./transport/transactions.ts";
 export type {
-  Call,
   CallArguments,
   CallOptions,
   ListenEvents,

@@ -15,6 +15,7 @@ const api: { readonly functions: readonly ApiFunction[] } = JSON.parse(
 
 /** How a client reads the result of each type. */
 const returns: Readonly<Record<string, string>> = {
+  json: "json",
   jsonb: "json",
   text: "text",
   timestamptz: "timestamptz",

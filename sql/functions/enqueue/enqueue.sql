@@ -21,7 +21,7 @@ begin
   if p_seq is null
     and not exists (select from unnest(p_jobs) j where j.idempotency_key is not null or j.dedupe_key is not null)
   then
-    perform enqueue_new_jobs(p_tenant_id, p_jobs, p_now, p_notify);
+    perform enqueue_new_jobs(p_tenant_id, null, p_jobs, p_now, p_notify);
     return query select j.ord, j.id, 'created' from unnest(p_jobs) j;
     return;
   end if;
@@ -42,7 +42,7 @@ begin
   then
     return query select e.* from enqueue_in_key_order(p_tenant_id, p_jobs, p_now) e;
     if p_notify then
-      perform wake_for(p_tenant_id, p_jobs, p_now);
+      perform wake_for(p_tenant_id, null, p_jobs, p_now);
     end if;
     return;
   end if;
@@ -106,7 +106,7 @@ begin
   select array_agg(c.id) into v_created from created c;
   perform note_pending(p_tenant_id, cardinality(v_created));
   if p_notify then
-    perform wake_for(p_tenant_id, p_jobs, p_now);
+    perform wake_for(p_tenant_id, null, p_jobs, p_now);
   end if;
   if cardinality(v_created) = cardinality(p_jobs) then
     return query select j.ord, j.id, 'created' from unnest(p_jobs) j;
@@ -175,14 +175,16 @@ begin
   end loop;
 end $$;
 
--- Wakes workers for the jobs of a call, once per type.
-create or replace function jobforge.wake_for(p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz)
-returns void
+-- Wakes workers for the jobs of a call, once per type. p_tenant_ids: the tenant of each job, where p_tenant_id is null.
+create or replace function jobforge.wake_for(
+  p_tenant_id uuid, p_tenant_ids uuid[], p_jobs jobforge.new_job[], p_now timestamptz
+) returns void
 language plpgsql as $$
 begin
   -- Usually no worker sleeps while many jobs are enqueued.
   if exists (select from jobforge.idle_workers) then
-    perform jobforge.wake(j.type, min(coalesce(j.run_at, p_now)), p_now, array[p_tenant_id])
+    perform jobforge.wake(j.type, min(coalesce(j.run_at, p_now)), p_now,
+      array_agg(distinct coalesce(p_tenant_id, p_tenant_ids[j.ord])))
     from unnest(p_jobs) j
     group by j.type;
   end if;

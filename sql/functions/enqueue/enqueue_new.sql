@@ -76,8 +76,9 @@ language sql stable as $$
 $$;
 
 -- Enqueues jobs that have no keys: nothing needs to be sorted or looked up, and the insert needs no ON CONFLICT.
+-- p_tenant_ids: the tenant of each job, where p_tenant_id is null.
 create or replace function jobforge.enqueue_new_jobs(
-  p_tenant_id uuid, p_jobs jobforge.new_job[], p_now timestamptz, p_notify boolean
+  p_tenant_id uuid, p_tenant_ids uuid[], p_jobs jobforge.new_job[], p_now timestamptz, p_notify boolean
 ) returns void
 language plpgsql as $$
 declare
@@ -91,14 +92,16 @@ begin
     cross join lateral jobforge.policy_of(t.type) p
   ), numbered as (
     -- The jobs, numbered in the order of the call before anything is joined to them.
-    select j.*, nextval('jobforge.queue_seq_seq') as seq from unnest(p_jobs) j offset 0
+    select j.*, coalesce(p_tenant_id, p_tenant_ids[j.ord]) as tenant_id, nextval('jobforge.queue_seq_seq') as seq
+    from unnest(p_jobs) j
+    offset 0
   )
   insert into jobforge.queue (
     id, seq, tenant_id, lane, type, state, rank, max_attempts, budget, run_at, created_at, updated_at, expires_at,
     payload, concurrency_key, subject, tags, traceparent)
   overriding system value
   select
-    j.id, j.seq, p_tenant_id, jobforge.lane_of(p_tenant_id), j.type, jobforge.queued_state(j.run_at, p_now),
+    j.id, j.seq, j.tenant_id, jobforge.lane_of(j.tenant_id), j.type, jobforge.queued_state(j.run_at, p_now),
     jobforge.rank_of(j.priority, p.max_priority),
     jobforge.attempts_for(j.max_attempts, j.default_attempts, p.max_attempts, p.by_hand),
     jobforge.attempts_for(j.max_attempts, j.default_attempts, p.max_attempts, p.by_hand),
@@ -107,18 +110,21 @@ begin
   from numbered j
   join policy p on p.type = j.type;
   insert into jobforge.payloads (job_id, tenant_id, bytes, payload)
-  select j.id, p_tenant_id, j.bytes, j.payload::text
+  select j.id, coalesce(p_tenant_id, p_tenant_ids[j.ord]), j.bytes, j.payload::text
   from unnest(p_jobs) j
   where jobforge.inline_payload(j.payload, j.bytes) is null;
   -- Read after the jobs were written: see jobforge.note_pending.
   select
-    exists (select from jobforge.tenants t where t.tenant_id = p_tenant_id and t.max_pending is not null),
+    exists (
+      select from jobforge.tenants t
+      where t.tenant_id = any (coalesce(p_tenant_ids, array[p_tenant_id])) and t.max_pending is not null),
     exists (select from jobforge.idle_workers)
   into v_quota, v_idle;
   if v_quota then
-    perform jobforge.note_pending(p_tenant_id, cardinality(p_jobs));
+    perform jobforge.note_all_pending(
+      array(select coalesce(p_tenant_id, p_tenant_ids[j.ord]) from unnest(p_jobs) j), 1);
   end if;
   if v_idle and p_notify then
-    perform jobforge.wake_for(p_tenant_id, p_jobs, p_now);
+    perform jobforge.wake_for(p_tenant_id, p_tenant_ids, p_jobs, p_now);
   end if;
 end $$;

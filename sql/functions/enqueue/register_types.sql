@@ -17,6 +17,18 @@ begin
     limit 1) is null;
 end $$;
 
+-- Returns whether a tenant uses a type, and need not register it again today.
+create or replace function jobforge.is_registered(p_tenant_id uuid, p_type text, p_now timestamptz) returns boolean
+language plpgsql stable
+set enable_seqscan = off as $$
+begin
+  return (
+    select true
+    from jobforge.tenant_types r
+    where r.tenant_id = p_tenant_id and r.type = p_type and r.seen_at > p_now - jobforge.registration_renewal()
+    limit 1) is not null;
+end $$;
+
 -- Registers the types of jobs that a caller enqueues, or of a schedule that it makes. Raises JF007, with p_field, if
 -- the tenant's quota of types has no room for them. Never waits.
 create or replace function jobforge.add_types(p_tenant_id uuid, p_types text[], p_now timestamptz, p_field text)

@@ -188,6 +188,31 @@ begin
     'claims.');
 end $$;
 
+-- Returns those of the tenants for which the caller may act: require_tenant raises for the others. In a call for
+-- several tenants, a member of jobforge_app names them in app.tenant_id, with commas between them. For every other call
+-- such a list names no tenant.
+create or replace function jobforge.tenants_of_caller(p_tenant_ids uuid[]) returns uuid[]
+language plpgsql stable
+set search_path = jobforge, pg_temp as $$
+declare
+  v_own uuid := bound_tenant();
+begin
+  if v_own is null then
+    if acts_for_all() then
+      return p_tenant_ids;
+    end if;
+    v_own := caller_tenant();
+    if v_own is null and caller_is('jobforge_app') and coalesce(current_setting('request.jwt.claims', true), '') = '' then
+      return array(
+        select t.id
+        from unnest(p_tenant_ids) t(id)
+        where t.id <> all_tenants() and t.id in (
+          select uuid_or_null(n.name) from string_to_table(current_setting('app.tenant_id', true), ',') n(name)));
+    end if;
+  end if;
+  return case when v_own = any (p_tenant_ids) then array[v_own] else '{}' end;
+end $$;
+
 -- Raises 42501 unless the caller is an operator that is not bound to a tenant.
 create or replace function jobforge.require_operator() returns void
 language plpgsql stable

@@ -202,5 +202,5 @@ create or replace function jobforge.enqueue_deliveries(
 language plpgsql as $$
 begin
   perform jobforge.register_types(p_tenant_id, array[jobforge.webhook_type()], p_now);
-  perform jobforge.enqueue_new_jobs(p_tenant_id, p_deliveries, p_now, true);
+  perform jobforge.enqueue_new_jobs(p_tenant_id, null, p_deliveries, p_now, true);
 end $$;

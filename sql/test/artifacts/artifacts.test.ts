@@ -147,10 +147,9 @@ describe("a payload that is stored before its job", () => {
   test("is left to the single call by one for several callers", async ({ db }) => {
     const folder = await note(db, "payloads");
     const jobs = [{ type: "t", payload: reference(folder) }, { type: "t" }];
-    expect(await db.value("select jobforge_enqueue_each($1, $2)", [T, JSON.stringify(jobs)])).toMatchObject([
-      { outcome: "rejected" },
-      { outcome: "created" },
-    ]);
+    expect(
+      await db.value("select jobforge_enqueue_each($1, $2)", [[T, T], JSON.stringify(jobs)]),
+    ).toMatchObject([{ outcome: "rejected" }, { outcome: "created" }]);
   });
 
   test("can be deleted after a day if no job refers to it", async ({ db }) => {

@@ -20,6 +20,37 @@ describe("a login with jobforge_app", () => {
     expect(await seen(app)).toEqual(only(U));
   });
 
+  test("names several tenants for jobforge_enqueue_each, and none by that for any other call", async ({
+    db,
+  }) => {
+    const other = "33333333-3333-4333-8333-333333333333";
+    const everyone = await db.value<string>("select jobforge.all_tenants()");
+    await populate(db);
+    const app = await login(db, "jobforge_app");
+    const each = async (...tenants: readonly string[]): Promise<string[]> => {
+      const jobs = JSON.stringify(tenants.map(() => ({ type: "mail" })));
+      const rows = await app.value<{ outcome: string }[]>("select jobforge_enqueue_each($1, $2)", [
+        tenants,
+        jobs,
+      ]);
+      return rows.map((row) => row.outcome);
+    };
+    for (const nothing of ["", "x", `${T};${U}`, everyone]) {
+      await set(app, setting, nothing);
+      expect(await each(T, U, everyone), nothing).toEqual(["rejected", "rejected", "rejected"]);
+    }
+    await set(app, setting, T);
+    expect(await each(T, U)).toEqual(["created", "rejected"]);
+    await set(app, setting, `${T},${U},${everyone}`);
+    expect(await each(T, U, other, everyone)).toEqual(["created", "created", "rejected", "rejected"]);
+    expect(await seen(app)).toEqual(only());
+    expect(await outcome(app.query(enqueue, [T]))).toBe("42501");
+    await set(app, claims, JSON.stringify({ tenant_id: T }));
+    expect(await each(T, U)).toEqual(["created", "rejected"]);
+    await set(app, claims, JSON.stringify({ role: "authenticated" }));
+    expect(await each(T, U)).toEqual(["rejected", "rejected"]);
+  });
+
   test.for([
     ["tenant_id", { tenant_id: T }],
     ["app_metadata.tenant_id", { app_metadata: { tenant_id: T } }],

@@ -89,7 +89,7 @@ const endpointId = "33333333-3333-4333-8333-333333333333";
 const calls: Readonly<Record<string, string>> = {
   jobforge_enqueue_job: `('${T}', 'due', p_idempotency_key => 'k', p_dedupe_key => 'd')`,
   jobforge_enqueue_jobs: `('${T}', '[{"type": "due"}, {"type": "waits", "run_at": "2999-01-01"}]')`,
-  jobforge_enqueue_each: `('${T}', '[{"type": "due"}, {"type": "due", "idempotency_key": "k2"}]')`,
+  jobforge_enqueue_each: `('{${T}, ${T}}', '[{"type": "due"}, {"type": "due", "idempotency_key": "k2"}]')`,
   jobforge_heartbeat_worker: `('w1', '{"instance": "other", "held": [], "idle": true}')`,
   jobforge_heartbeat_job: "('RUN', 'w1')",
   jobforge_progress_job: "('RUN', 'w1', '1')",

@@ -71,7 +71,7 @@ test("so do the jobs of callers that are sent together, and one that names no en
     { type: "mail", notify: { url, on: ["queued"] } },
   ];
   const rows = await db.value<{ outcome: string }[]>("select jobforge_enqueue_each($1, $2)", [
-    T,
+    jobs.map(() => T),
     JSON.stringify(jobs),
   ]);
   expect(rows.map(({ outcome }) => outcome)).toEqual([

@@ -6,7 +6,7 @@
  */
 import { ConnectionError } from "../errors.ts";
 import { JsonText } from "../json.ts";
-import type { CallArguments, Transport } from "../transport/transport.ts";
+import type { Transport } from "../transport/transport.ts";
 import { dueOf, type EnqueuedRow, enqueueOne } from "./enqueue-one.ts";
 import { jobJson, type PreparedJob } from "./prepare.ts";
 import type { Waker } from "./wake.ts";
@@ -17,8 +17,6 @@ const lanes = 2;
 const slowMs = 100;
 const maxJobs = 500;
 const maxBytes = 1024 * 1024;
-/** Each tenant is a part of its own of the statement. */
-const maxTenants = 50;
 
 interface Call {
   readonly job: PreparedJob;
@@ -27,14 +25,6 @@ interface Call {
 }
 
 type EachRow = EnqueuedRow | { readonly outcome: "rejected" };
-
-/** The calls for one tenant: the kernel requires one tenant for each of its functions. */
-interface Group {
-  readonly calls: readonly Call[];
-  /** Whether the statement itself notifies. */
-  readonly notifies: boolean;
-  readonly args: CallArguments;
-}
 
 export class Gatherer {
   readonly #transport: Transport;
@@ -87,13 +77,11 @@ export class Gatherer {
   }
 
   #take(): Call[] {
-    const tenants = new Set<string>();
     let bytes = 0;
     let count = 0;
     for (const { job } of this.#waiting) {
-      tenants.add(job.tenantId);
       bytes += job.payload.text.length;
-      if (count === maxJobs || tenants.size > maxTenants || (count > 0 && bytes > maxBytes)) break;
+      if (count === maxJobs || (count > 0 && bytes > maxBytes)) break;
       count++;
     }
     return this.#waiting.splice(0, count);
@@ -106,57 +94,31 @@ export class Gatherer {
       await this.#alone(only);
       return;
     }
-    const groups = this.#groups(calls);
-    const replies = await this.#callAll(groups);
-    await Promise.all(groups.map((group, index) => this.#pass(group, replies[index])));
+    const types = [...new Set(calls.map(({ job }) => job.type))];
+    // Every type is asked: each remembers that it was notified.
+    const notifies = types.filter((type) => this.#waker.leads(type)).length > 0;
+    const rows = await this.#transport
+      .call<EachRow[]>("jobforge_enqueue_each", {
+        p_tenant_ids: calls.map(({ job }) => job.tenantId),
+        p_jobs: new JsonText(`[${calls.map(({ job }) => jobJson(job).text).join()}]`),
+        p_notify: notifies ? undefined : false,
+      })
+      .catch(asError);
+    await this.#pass(calls, notifies, rows);
   }
 
   async #alone(call: Call): Promise<void> {
     await enqueueOne(this.#transport, this.#waker, call.job).then(call.resolve, call.reject);
   }
 
-  /** The calls by tenant, sorted, so that two statements take keys in the same order. */
-  #groups(calls: readonly Call[]): Group[] {
-    const byTenant = new Map<string, Call[]>();
-    for (const call of calls) {
-      const known = byTenant.get(call.job.tenantId);
-      if (known === undefined) byTenant.set(call.job.tenantId, [call]);
-      else known.push(call);
-    }
-    return [...byTenant]
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([tenantId, of]) => {
-        const types = [...new Set(of.map(({ job }) => job.type))];
-        // Every type is asked: each remembers that it was notified.
-        const notifies = types.filter((type) => this.#waker.leads(type)).length > 0;
-        const args = {
-          p_tenant_id: tenantId,
-          p_jobs: new JsonText(`[${of.map(({ job }) => jobJson(job).text).join()}]`),
-          p_notify: notifies ? undefined : false,
-        };
-        return { calls: of, notifies, args };
-      });
-  }
-
-  /** The result or error of each group. Where the transport can, all groups are one statement. */
-  async #callAll(groups: readonly Group[]): Promise<(readonly EachRow[] | Error)[]> {
-    const name = "jobforge_enqueue_each";
-    const { callTogether } = this.#transport;
-    if (callTogether === undefined || groups.length === 1)
-      return await Promise.all(
-        groups.map(({ args }) => this.#transport.call<EachRow[]>(name, args).catch(asError)),
-      );
-    const replies = await callTogether<EachRow[]>(groups.map(({ args }) => ({ name, args }))).catch(asError);
-    return replies instanceof Error ? groups.map(() => replies) : replies;
-  }
-
-  async #pass({ calls, notifies }: Group, reply: readonly EachRow[] | Error | undefined): Promise<void> {
+  /** `notifies`: the statement itself has notified. */
+  async #pass(calls: readonly Call[], notifies: boolean, reply: readonly EachRow[] | Error): Promise<void> {
     // It is unknown whether the jobs exist, so they must not be sent again.
     if (reply instanceof ConnectionError) {
       for (const call of calls) call.reject(reply);
       return;
     }
-    const rows = reply instanceof Error || reply === undefined ? [] : reply;
+    const rows = reply instanceof Error ? [] : reply;
     const rejected: Call[] = [];
     for (const [index, call] of calls.entries()) {
       const row = rows[index];

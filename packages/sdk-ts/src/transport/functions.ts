@@ -7,8 +7,11 @@ export interface ApiFunction {
   readonly returns: ApiReturns;
   /** The roles that may call it. */
   readonly callers: readonly string[];
-  /** The call acts for the tenant of `p_tenant_id`. A caller that is trusted to name its tenant names that one. */
-  readonly namesTenant: boolean;
+  /**
+   * The parameter with the tenant, or the list of tenants, for which the call acts. A caller that is trusted to name
+   * its tenant names that one. Undefined for a call that acts for none.
+   */
+  readonly tenant: "p_tenant_id" | "p_tenant_ids" | undefined;
 }
 
 /** Functions whose `p_tenant_id` does not say for whom they act: for workers it only narrows what is claimed. */
@@ -23,7 +26,11 @@ const tenantIsArgument = new Set([
 export const apiFunctions: ReadonlyMap<string, ApiFunction> = new Map(
   Object.entries(signatures).map(([name, { returns, callers, parameters }]) => {
     const types = new Map<string, string>(Object.entries(parameters));
-    const namesTenant = types.has("p_tenant_id") && !tenantIsArgument.has(name);
-    return [name, { parameters: types, returns, callers, namesTenant }];
+    return [name, { parameters: types, returns, callers, tenant: tenantParameter(name, types) }];
   }),
 );
+
+function tenantParameter(name: string, types: ReadonlyMap<string, string>): ApiFunction["tenant"] {
+  if (types.has("p_tenant_ids")) return "p_tenant_ids";
+  return types.has("p_tenant_id") && !tenantIsArgument.has(name) ? "p_tenant_id" : undefined;
+}

@@ -21,11 +21,6 @@ export interface CallOptions {
  */
 export type CallArguments = Readonly<Record<string, unknown>>;
 
-export interface Call {
-  readonly name: string;
-  readonly args: CallArguments;
-}
-
 export interface Transport {
   /**
    * Calls a function of the API schema, such as `jobforge_enqueue_job`. Resolves with its result as JSON, with times as
@@ -33,12 +28,6 @@ export interface Transport {
    * with a `JobForgeError`.
    */
   call<T>(name: string, args: CallArguments, options?: CallOptions): Promise<T>;
-
-  /**
-   * Makes several calls in one statement and one commit, in order, and resolves with their results in the same order.
-   * If one fails, none takes effect. Absent if the transport has no statements, as over HTTP.
-   */
-  readonly callTogether?: (<T>(calls: readonly Call[], options?: CallOptions) => Promise<T[]>) | undefined;
 
   /**
    * Subscribes to Postgres channels, on a connection of its own that is checked and replaced. Resolves after the first

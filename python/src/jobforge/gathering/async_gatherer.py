@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from ..aio.enqueue_alone import enqueue_alone
 from ..loop_bound import LoopBound
-from ..operations.enqueue import due_of
-from ..transport.base import AsyncCallsTogether
-from .parts import LANES, MAX_TENANTS, SLOW, Part, fitting, goes_alone, parts_of
+from ..operations.enqueue import due_of, enqueue_each
+from .parts import LANES, SLOW, fitting, goes_alone, notifies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,7 +78,7 @@ class AsyncGatherer(LoopBound):
         self._waiting = [call for call in self._waiting if not call.future.done()]
         loop = asyncio.get_running_loop()
         while self._waiting and self._has_room():
-            count = fitting([call.job for call in self._waiting], MAX_TENANTS)
+            count = fitting([call.job for call in self._waiting])
             calls, self._waiting = self._waiting[:count], self._waiting[count:]
             task = loop.create_task(self._deliver(calls))
             self._under_way[task] = monotonic()
@@ -106,10 +105,7 @@ class AsyncGatherer(LoopBound):
             if len(calls) == 1:
                 await self._alone(calls[0])
                 return
-            parts = parts_of([call.job for call in calls], self._waker.leads)
-            rejected: list[_Call] = []
-            for part, reply in zip(parts, await self._replies(parts), strict=True):
-                rejected += self._pass([calls[place] for place in part.places], part, reply)
+            rejected = self._pass(calls, *await self._reply([call.job for call in calls]))
             await asyncio.gather(*map(self._alone, rejected))
         except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it
             for call in calls:
@@ -125,27 +121,18 @@ class AsyncGatherer(LoopBound):
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets it
             call.reject(error)
 
-    async def _replies(self, parts: Sequence[Part]) -> Sequence[list[Enqueued | None] | Exception]:
-        """The result or error of each part. Where the transport can, all parts are one statement."""
-        transport = self._runner.transport
-        if len(parts) == 1 or not isinstance(transport, AsyncCallsTogether):
-            return await asyncio.gather(*map(self._reply, parts))
+    async def _reply(self, jobs: Sequence[PreparedJob]) -> tuple[bool, list[Enqueued | None] | Exception]:
+        """Whether the statement notifies, and its result or error."""
+        notified = notifies(jobs, self._waker.leads)
         try:
-            texts = await transport.call_together([(part.call.name, part.call.args) for part in parts])
-            return [part.call.result(text) for part, text in zip(parts, texts, strict=True)]
+            return notified, await self._runner.run(enqueue_each(jobs, notify=notified))
         except Exception as error:  # noqa: BLE001 - as above
-            return [error] * len(parts)
-
-    async def _reply(self, part: Part) -> list[Enqueued | None] | Exception:
-        try:
-            return await self._runner.run(part.call)
-        except Exception as error:  # noqa: BLE001 - as above
-            return error
+            return notified, error
 
     def _pass(
-        self, calls: Sequence[_Call], part: Part, reply: Sequence[Enqueued | None] | Exception
+        self, calls: Sequence[_Call], notified: bool, reply: Sequence[Enqueued | None] | Exception
     ) -> Sequence[_Call]:
-        """Passes the callers of a part their outcomes. Returns those whose jobs were rejected."""
+        """Passes the callers their outcomes. Returns those whose jobs were rejected."""
         if isinstance(reply, Exception):
             if goes_alone(reply):
                 return calls
@@ -157,7 +144,7 @@ class AsyncGatherer(LoopBound):
             if found is None:
                 rejected.append(call)
                 continue
-            if not part.notifies:
+            if not notified:
                 self._waker.follow(call.job.definition.type, due_of(call.job, found))
             call.resolve(found)
         return rejected

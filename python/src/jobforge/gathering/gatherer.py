@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 from ..blocking.enqueue_alone import enqueue_alone
 from ..errors import ConnectionError
 from ..forked import renew_after_fork
-from ..operations.enqueue import due_of
-from ..transport.base import CallsTogether
-from .parts import LANES, MAX_TENANTS, SLOW, Part, fitting, goes_alone, parts_of
+from ..operations.enqueue import due_of, enqueue_each
+from .parts import LANES, SLOW, fitting, goes_alone, notifies
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,8 +95,7 @@ class Gatherer:
         with self._condition:
             if own.is_taken or not self._has_room():
                 return False
-            together = isinstance(self._runner.transport, CallsTogether)
-            count = fitting([call.job for call in self._waiting], MAX_TENANTS if together else 1)
+            count = fitting([call.job for call in self._waiting])
             calls, self._waiting = self._waiting[:count], self._waiting[count:]
             for call in calls:
                 call.is_taken = True
@@ -126,36 +124,24 @@ class Gatherer:
         if len(calls) == 1:
             self._alone(calls[0])
             return
-        parts = parts_of([call.job for call in calls], self._waker.leads)
-        for part, reply in zip(parts, self._replies(parts), strict=True):
-            self._pass([calls[place] for place in part.places], part, reply)
+        jobs = [call.job for call in calls]
+        notified = notifies(jobs, self._waker.leads)
+        try:
+            reply = self._runner.run(enqueue_each(jobs, notify=notified))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the callers get it
+            for call in calls:
+                call.reject(None if goes_alone(error) else error)
+            return
+        for call, found in zip(calls, reply, strict=True):
+            if found is None:
+                call.reject(None)
+                continue
+            if not notified:
+                self._waker.follow(call.job.definition.type, due_of(call.job, found))
+            call.resolve(found)
 
     def _alone(self, call: _Call) -> None:
         try:
             call.resolve(enqueue_alone(self._runner, self._waker, call.job))
         except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets it
             call.reject(error)
-
-    def _replies(self, parts: Sequence[Part]) -> Sequence[list[Enqueued | None] | Exception]:
-        """The result or error of each part. Several parts are one statement."""
-        transport = self._runner.transport
-        try:
-            if len(parts) == 1 or not isinstance(transport, CallsTogether):
-                return [self._runner.run(part.call) for part in parts]
-            texts = transport.call_together([(part.call.name, part.call.args) for part in parts])
-            return [part.call.result(text) for part, text in zip(parts, texts, strict=True)]
-        except Exception as error:  # noqa: BLE001 - as above
-            return [error] * len(parts)
-
-    def _pass(self, calls: Sequence[_Call], part: Part, reply: Sequence[Enqueued | None] | Exception) -> None:
-        if isinstance(reply, Exception):
-            for call in calls:
-                call.reject(None if goes_alone(reply) else reply)
-            return
-        for call, found in zip(calls, reply, strict=True):
-            if found is None:
-                call.reject(None)
-                continue
-            if not part.notifies:
-                self._waker.follow(call.job.definition.type, due_of(call.job, found))
-            call.resolve(found)

@@ -48,14 +48,14 @@ def enqueue(job: PreparedJob, *, notify: bool, hand_off: bool) -> Call[Enqueued]
     )
 
 
-def enqueue_each(tenant: str, jobs: Sequence[PreparedJob], *, notify: bool) -> Call[list[Enqueued | None]]:
-    """Enqueues jobs of one tenant, each for itself; None for a job that was rejected."""
+def enqueue_each(jobs: Sequence[PreparedJob], *, notify: bool) -> Call[list[Enqueued | None]]:
+    """Enqueues jobs of any tenants, each for itself; None for a job that was rejected."""
 
     def read(rows: Sequence[Mapping[str, Any]]) -> list[Enqueued | None]:
         return [None if row["outcome"] == "rejected" else _read_enqueued(row) for row in rows]
 
     args = {
-        "p_tenant_id": tenant,
+        "p_tenant_ids": [job.tenant for job in jobs],
         "p_jobs": JsonText(f"[{','.join(job.json() for job in jobs)}]"),
         "p_notify": UNSET if notify else False,
     }

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
 
-    from .base import AsyncListener, NamedCall, Transport
+    from .base import AsyncListener, Transport
 
 T = TypeVar("T")
 AnyConnection = psycopg.AsyncConnection[Any]
@@ -166,31 +166,27 @@ class AsyncPostgresTransport:
 
     async def call(self, name: str, args: Mapping[str, object], *, timeout: float | None = None) -> str | None:
         limit = self._options.timeout if timeout is None else timeout
-        [result] = await self._execute(self._statements.call(name, args), name, limit)
-        return result
+        return await self._execute(self._statements.call(name, args), name, limit)
 
-    async def call_together(self, calls: Sequence[NamedCall]) -> list[str | None]:
-        return await self._execute(self._statements.together(calls), calls[0][0], self._options.timeout)
-
-    async def _execute(self, statement: Statement, what: str, limit: float | None) -> list[str | None]:
+    async def _execute(self, statement: Statement, what: str, limit: float | None) -> str | None:
         lost: list[AnyConnection] = []
         return await within(what, limit, self._execute_on_one(statement, lost), lost)
 
-    async def _execute_on_one(self, statement: Statement, lost: list[AnyConnection]) -> list[str | None]:
+    async def _execute_on_one(self, statement: Statement, lost: list[AnyConnection]) -> str | None:
         connection = await self._connections.lend()
         lost.append(connection)
         broken = True
         try:
             if self._sessions.wants_process_id(connection):
                 self._sessions.learn(connection, await _process_id(connection))
-            results = await execute(connection, statement)
+            result = await execute(connection, statement)
             broken = False
         except JobForgeError as error:
             broken = is_broken(error)
             raise
         finally:
             await self._connections.release(connection, broken=broken)
-        return results
+        return result
 
     async def listen(self, channels: Sequence[str], events: ListenEvents) -> AsyncListener:
         if not self.can_listen:
@@ -244,8 +240,7 @@ class AsyncConnectionTransport:
     async def call(self, name: str, args: Mapping[str, object], *, timeout: float | None = None) -> str | None:
         statement = self._statements.call(name, args)
         limit = self._timeout if timeout is None else timeout
-        [result] = await within(name, limit, execute(self._connection, statement), [self._connection])
-        return result
+        return await within(name, limit, execute(self._connection, statement), [self._connection])
 
     async def listen(self, channels: Sequence[str], events: ListenEvents) -> AsyncListener:
         del channels, events
@@ -264,7 +259,7 @@ class AsyncConnectionTransport:
         """The connection belongs to the caller."""
 
 
-async def execute(connection: AnyConnection, statement: Statement) -> list[str | None]:
+async def execute(connection: AnyConnection, statement: Statement) -> str | None:
     """Runs one or several calls and returns their results. Prepares the statement if the session is kept."""
     try:
         try:
@@ -274,7 +269,7 @@ async def execute(connection: AnyConnection, statement: Statement) -> list[str |
             rows = await _rows(connection, statement)
     except psycopg.Error as error:
         raise from_driver_error(error) from error
-    return statement.results(rows)
+    return statement.result(rows)
 
 
 async def _rows(connection: AnyConnection, statement: Statement) -> list[tuple[Any, ...]]:

@@ -8,7 +8,7 @@ thread of its own may use.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -156,26 +156,6 @@ class AsyncServerFiles(Protocol):
     async def upload(self, path: str, content: bytes) -> str: ...
 
     async def download(self, path: str) -> AsyncIterator[bytes] | None: ...
-
-
-NamedCall: TypeAlias = "tuple[str, Mapping[str, object]]"
-"""The name of a function and its arguments."""
-
-
-@runtime_checkable
-class CallsTogether(Protocol):
-    """What a blocking transport over Postgres can do in addition: several calls as one statement."""
-
-    def call_together(self, calls: Sequence[NamedCall]) -> list[str | None]:
-        """Makes the calls in order, in one commit. Either all name a tenant, or none does."""
-        ...
-
-
-@runtime_checkable
-class AsyncCallsTogether(Protocol):
-    """The same for the event loop."""
-
-    async def call_together(self, calls: Sequence[NamedCall]) -> list[str | None]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,8 +41,11 @@ class ApiFunction:
     """The roles that may call it."""
     is_read_only: bool
     """Whether it changes nothing, so that a call can be repeated."""
-    names_tenant: bool
-    """The call acts for the tenant of `p_tenant_id`. A caller that is trusted to name its tenant names that one."""
+    tenant: str | None
+    """The parameter with the tenant, or the list of tenants, for which the call acts; None if it acts for none.
+
+    A caller that is trusted to name its tenant names that one.
+    """
 
 
 @cache
@@ -63,10 +66,20 @@ def api_function(name: str) -> ApiFunction:
 def _read(each: Mapping[str, Any]) -> ApiFunction:
     name: str = each["name"]
     parameters: dict[str, str] = {one["name"]: one["type"] for one in each["parameters"]}
-    names_tenant = "p_tenant_id" in parameters and name not in _TENANT_IS_ARGUMENT
     return ApiFunction(
-        name, parameters, _returns(each["returns"]), tuple(each["callers"]), each["readOnly"], names_tenant
+        name,
+        parameters,
+        _returns(each["returns"]),
+        tuple(each["callers"]),
+        each["readOnly"],
+        _tenant_of(name, parameters),
     )
+
+
+def _tenant_of(name: str, parameters: Mapping[str, str]) -> str | None:
+    if "p_tenant_ids" in parameters:
+        return "p_tenant_ids"
+    return "p_tenant_id" if "p_tenant_id" in parameters and name not in _TENANT_IS_ARGUMENT else None
 
 
 def _returns(found: Mapping[str, Any]) -> Returns:

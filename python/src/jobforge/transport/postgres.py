@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from .base import Listener, ListenEvents, NamedCall
+    from .base import Listener, ListenEvents
 
 
 class _GivenUp(Exception):  # noqa: N818 - it never leaves this module
@@ -167,21 +167,17 @@ class PostgresTransport:
 
     def call(self, name: str, args: Mapping[str, object], *, timeout: float | None = None) -> str | None:
         limit = self._options.timeout if timeout is None else timeout
-        [result] = self._execute(self._statements.call(name, args), name, limit)
-        return result
+        return self._execute(self._statements.call(name, args), name, limit)
 
-    def call_together(self, calls: Sequence[NamedCall]) -> list[str | None]:
-        return self._execute(self._statements.together(calls), calls[0][0], self._options.timeout)
-
-    def _execute(self, statement: Statement, what: str, limit: float | None) -> list[str | None]:
+    def _execute(self, statement: Statement, what: str, limit: float | None) -> str | None:
         connection = self._connections.lend(what, limit)
         broken = True
         try:
             if self._sessions.wants_process_id(connection):
                 self._sessions.learn(connection, _process_id(connection))
-            results = execute(connection, statement)
+            result = execute(connection, statement)
             broken = False
-            return results
+            return result
         except _GivenUp as error:
             raise TimeoutError(f"{what} did not respond within {limit:g} s") from error
         except JobForgeError as error:
@@ -245,8 +241,7 @@ class ConnectionTransport:
         if isinstance(connection, TimedConnection) and limit is not None:
             connection.deadline = monotonic() + limit
         try:
-            [result] = execute(connection, statement)
-            return result
+            return execute(connection, statement)
         except _GivenUp as error:
             raise TimeoutError(f"{name} did not respond within {limit:g} s") from error
         finally:
@@ -267,7 +262,7 @@ class ConnectionTransport:
         """The connection belongs to the caller."""
 
 
-def execute(connection: psycopg.Connection[Any], statement: Statement) -> list[str | None]:
+def execute(connection: psycopg.Connection[Any], statement: Statement) -> str | None:
     """Runs one or several calls and returns their results. Prepares the statement if the session is kept."""
     try:
         try:
@@ -277,7 +272,7 @@ def execute(connection: psycopg.Connection[Any], statement: Statement) -> list[s
             rows = _rows(connection, statement)
     except psycopg.Error as error:
         raise from_driver_error(error) from error
-    return statement.results(rows)
+    return statement.result(rows)
 
 
 def _rows(connection: psycopg.Connection[Any], statement: Statement) -> list[tuple[Any, ...]]:

@@ -24,7 +24,6 @@ from .functions import ApiFunction, api_function
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .base import NamedCall
 
 Placeholder: TypeAlias = Callable[[int], str]
 """Writes the parameter with this number, from 1 on. Parameters occur in order, each once."""
@@ -39,19 +38,15 @@ _SQL_TYPES: Final = re.compile(r"(boolean|integer|bigint|interval|numeric)\b")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One call, or several."""
+    """One call."""
 
     text: str
     values: list[str | None]
     place: int = 0
     """The place of the column `result` in each row."""
-    calls: int = 1
 
-    def results(self, rows: Sequence[Sequence[Any]]) -> list[str | None]:
-        """The result of each call. If there are several, each row begins with its place."""
-        if self.calls == 1:
-            return [text_in(rows, self.place)]
-        return [text_of(row[self.place]) for row in sorted(rows, key=lambda row: row[0])]
+    def result(self, rows: Sequence[Sequence[Any]]) -> str | None:
+        return text_in(rows, self.place)
 
 
 class Statements:
@@ -64,37 +59,21 @@ class Statements:
         self._write = write
         self._texts: dict[tuple[str, ...], str] = {}
 
-    def call(self, name: str, args: Mapping[str, object], offset: int = 0) -> Statement:
-        """The statement that calls a function. Its row has the column `result`; a result in parts has several rows.
-
-        `offset` is the number of parameters before those of the call.
-        """
+    def call(self, name: str, args: Mapping[str, object]) -> Statement:
+        """The statement that calls a function. Its row has the column `result`; a result in parts has several rows."""
         called = api_function(name)
         given = [parameter for parameter, value in args.items() if value is not UNSET]
         values = [encode(args[parameter], _type_of(called, parameter), parameter) for parameter in given]
-        tenant = dict(zip(given, values, strict=True)).get("p_tenant_id")
-        first = [tenant] if self._name_tenant and called.names_tenant and tenant else []
-        key = (name, *given, str(len(first)), str(offset))
+        tenant = _tenant_of(called, args) if self._name_tenant else None
+        first = [] if tenant is None else [tenant]
+        key = (name, *given, str(len(first)))
         text = self._texts.get(key)
         if text is None:
-            text = self._texts[key] = self._text(called, given, offset + 1, has_tenant=bool(first))
+            text = self._texts[key] = self._text(called, given, has_tenant=bool(first))
         return Statement(text, [*first, *values], len(first))
 
-    def together(self, calls: Sequence[NamedCall]) -> Statement:
-        """Several calls as one statement, which makes them in order. Its rows begin with the place of the call."""
-        values: list[str | None] = []
-        texts = []
-        result = 0
-        for place, (name, args) in enumerate(calls):
-            one = self.call(name, args, len(values))
-            texts.append(f"select {place} as place, c.* from ({one.text}) c")
-            values += one.values
-            result = one.place
-        return Statement(" union all ".join(texts), values, result + 1, len(calls))
-
-    def _text(self, called: ApiFunction, given: Sequence[str], number: int, *, has_tenant: bool) -> str:
-        """`number` is that of the first parameter."""
-        before = number + has_tenant
+    def _text(self, called: ApiFunction, given: Sequence[str], *, has_tenant: bool) -> str:
+        before = 1 + has_tenant
         named = (
             f"{parameter} => cast(cast({self._write(before + index)} as pg_catalog.text) as "
             f"{_type_name(called.parameters[parameter])})"
@@ -106,9 +85,17 @@ class Statements:
         # The setting holds while the expression is evaluated, and is restored afterwards. A tenant that the session or
         # transaction has set itself stays, as a guard. `offset 0` makes Postgres read it before it is changed.
         return (
-            f"select {expression_with_tenant(self._write(number), expression)} "
+            f"select {expression_with_tenant(self._write(1), expression)} "
             "from (select coalesce(pg_catalog.current_setting('app.tenant_id', true), '') as before offset 0) s"
         )
+
+
+def _tenant_of(called: ApiFunction, args: Mapping[str, object]) -> str | None:
+    """The tenant for which a call acts, or the tenants with commas between them. None for none."""
+    named = args.get(called.tenant) if called.tenant is not None else None
+    if isinstance(named, (list, tuple)):
+        return ",".join(dict.fromkeys(map(str, named)))
+    return str(named) if isinstance(named, (str, UUID)) and named else None
 
 
 def expression_with_tenant(tenant: str, expression: str) -> str:

@@ -7,7 +7,7 @@
 import { InvalidArgumentError } from "../../errors.ts";
 import { JsonText } from "../../json.ts";
 import { type ApiFunction, apiFunctions } from "../functions.ts";
-import type { Call, CallArguments } from "../transport.ts";
+import type { CallArguments } from "../transport.ts";
 
 export interface Statement {
   readonly text: string;
@@ -22,41 +22,25 @@ export interface StatementOptions {
 }
 
 export interface Statements {
-  /** `offset` is the number of parameters before those of the call. */
-  call(name: string, args: CallArguments, offset?: number): Statement;
-}
-
-/**
- * Several calls as one statement, which makes them in order. Its rows have the place of the call in a column `place`.
- * All calls must name a tenant, or none of them.
- */
-export function together(written: Statements, calls: readonly Call[]): Statement {
-  const values: (string | null)[] = [];
-  const texts = calls.map(({ name, args }, place) => {
-    const { text, values: own } = written.call(name, args, values.length);
-    values.push(...own);
-    return `select ${place} as place, c.* from (${text}) c`;
-  });
-  return { text: texts.join(" union all "), values };
+  call(name: string, args: CallArguments): Statement;
 }
 
 export function statements(options: StatementOptions): Statements {
   const schema = quoteIdentifier(options.schema);
   const texts = new Map<string, string>();
   return {
-    call: (name, args, offset = 0) => {
+    call: (name, args) => {
       const called = apiFunctions.get(name) ?? failUnknown(`There is no function ${name}`, name);
       const given = Object.keys(args).filter((parameter) => args[parameter] !== undefined);
       const values = given.map((parameter) =>
         encode(args[parameter], typeOf(called, name, parameter), parameter),
       );
-      const tenant = options.nameTenant && called.namesTenant ? values[given.indexOf("p_tenant_id")] : null;
-      const first = tenant ? [tenant] : [];
-      const key = `${name} ${given.join()} ${first.length} ${offset}`;
+      const tenant = options.nameTenant ? tenantOf(called, args) : undefined;
+      const first = tenant === undefined ? [] : [tenant];
+      const key = `${name} ${given.join()} ${first.length}`;
       let text = texts.get(key);
       if (text === undefined) {
-        const before = offset + first.length;
-        text = withTenant(first, offset + 1, resultOf(called, callText(schema, name, called, given, before)));
+        text = withTenant(first, resultOf(called, callText(schema, name, called, given, first.length)));
         texts.set(key, text);
       }
       return { text, values: [...first, ...values] };
@@ -78,6 +62,13 @@ function callText(
   return `${schema}.${name}(${named.join(", ")})`;
 }
 
+/** The tenant for which a call acts, or the tenants with commas between them. Undefined for none. */
+function tenantOf({ tenant }: ApiFunction, args: CallArguments): string | undefined {
+  const named = tenant === undefined ? undefined : args[tenant];
+  if (Array.isArray(named)) return [...new Set(named)].join();
+  return typeof named === "string" ? named : undefined;
+}
+
 /** Types that are words of SQL. They always mean the system's, and have other names in its schema. */
 const sqlTypes = /^(boolean|integer|bigint|interval|numeric)\b/;
 
@@ -95,16 +86,16 @@ function resultOf(called: ApiFunction, call: string): string {
 }
 
 /**
- * The statement that selects an expression. With a tenant, which is the parameter number `place`, the statement sets
+ * The statement that selects an expression. With a tenant, which is the first parameter, the statement sets
  * `app.tenant_id` while the expression is evaluated, and restores it afterwards. A tenant that the session or
  * transaction has set itself stays, as a guard. A login with `jobforge_app` needs the setting; others are not affected.
  * `offset 0` makes Postgres read the setting before it is changed.
  */
-function withTenant(tenant: readonly string[], place: number, expression: string): string {
+function withTenant(tenant: readonly string[], expression: string): string {
   if (tenant.length === 0) return `select ${expression} as result`;
   return (
     `select pg_catalog.set_config('app.tenant_id', ` +
-    `case when s.before operator(pg_catalog.=) '' then $${place} else s.before end, true) as named, ` +
+    `case when s.before operator(pg_catalog.=) '' then $1 else s.before end, true) as named, ` +
     `${expression} as result, pg_catalog.set_config('app.tenant_id', s.before, true) as restored ` +
     `from (select coalesce(pg_catalog.current_setting('app.tenant_id', true), '') as before offset 0) s`
   );
@@ -122,7 +113,7 @@ function encode(value: unknown, type: string, parameter: string): string | null 
   if (value === null) return null;
   if (value instanceof JsonText) return value.text;
   if (type === "jsonb") return JSON.stringify(value);
-  if (type === "text[]" && Array.isArray(value)) return arrayLiteral(value);
+  if (type.endsWith("[]") && Array.isArray(value)) return arrayLiteral(value);
   // Not Z: from Postgres 18 on, that may be an abbreviation of the session's own time zone.
   if (value instanceof Date) return value.toISOString().replace("Z", "+00:00");
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean")

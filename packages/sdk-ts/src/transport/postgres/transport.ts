@@ -6,11 +6,11 @@ import { withDeadline } from "../../deadline.ts";
 import { ConnectionError, DatabaseError, InvalidArgumentError, type JobForgeError } from "../../errors.ts";
 import { defaultTimeoutMs } from "../../words.ts";
 import { fromDriverError } from "../error-mapping.ts";
-import type { Call, CallArguments, CallOptions, Transport } from "../transport.ts";
+import type { CallArguments, CallOptions, Transport } from "../transport.ts";
 import { type Connections, connectionsOf, type Lent, type PoolMode } from "./connections.ts";
 import { listen } from "./listen.ts";
 import { isClient, type PgClient, type PgPool, type PgPoolOptions, type PgQueryResult } from "./pg.ts";
-import { type Statement, type Statements, statements, together } from "./statement.ts";
+import { type Statement, type Statements, statements } from "./statement.ts";
 import { checkDatabaseUrl } from "./url.ts";
 
 export interface PostgresOptions {
@@ -55,8 +55,6 @@ export function postgresTransport(options: PostgresOptions): Transport {
   return {
     call: async <T>(name: string, args: CallArguments, call?: CallOptions) =>
       execute(written.call(name, args), name, resultIn<T>, call),
-    callTogether: async <T>(calls: readonly Call[], call?: CallOptions) =>
-      execute(together(written, calls), calls[0]?.name ?? "nothing", resultsIn<T>, call),
     listen:
       another === undefined || poolMode === "transaction"
         ? undefined
@@ -134,20 +132,12 @@ type Rows = Pick<PgQueryResult, "rows">;
 
 interface ResultRow {
   readonly result: string | null;
-  /** The place of a call among those of its statement. */
-  readonly place?: number;
 }
 
 /** A document that comes in parts has several rows. */
 function resultIn<T>({ rows }: Rows): T {
   const [first, ...more] = rows as readonly ResultRow[];
   return resultOf<T>(more.length === 0 ? first?.result : [first, ...more].map((row) => row?.result).join(""));
-}
-
-function resultsIn<T>({ rows }: Rows): T[] {
-  const results: T[] = [];
-  for (const row of rows as readonly ResultRow[]) results[Number(row.place)] = resultOf<T>(row.result);
-  return results;
 }
 
 function resultOf<T>(text: string | null | undefined): T {
