@@ -4,11 +4,11 @@
  * CONTRIBUTING.md, under Releasing, says what to do before and after. Plain JavaScript without dependencies.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { publishedPackages } from "./packages.js";
+import { root } from "./prepare.js";
 
-const root = fileURLToPath(new URL("../", import.meta.url));
 const usage =
   "Usage: node scripts/release.js VERSION [--skip-tests] [--publish [--no-provenance]]\n" +
   "Without --publish nothing is changed. --skip-tests is only for a rehearsal.";
@@ -26,7 +26,7 @@ try {
 
 function release(args) {
   const { version, publish, provenance, skipTests } = readArguments(args);
-  const packages = inOrder(findPackages());
+  const packages = inOrder(publishedPackages());
   checkVersion(version, packages);
   checkTree(version);
   const changelog = releasedChangelog(readText("CHANGELOG.md"), version);
@@ -63,14 +63,6 @@ function readArguments(args) {
   const skipTests = options.includes("--skip-tests");
   if (publish && skipTests) throw new Refusal("A release is always tested: leave out --skip-tests.");
   return { version, publish, provenance: !options.includes("--no-provenance"), skipTests };
-}
-
-function findPackages() {
-  const folders = ["sql", ...readdirSync(join(root, "packages")).map((name) => `packages/${name}`)];
-  return folders
-    .filter((folder) => existsSync(join(root, folder, "package.json")))
-    .map((folder) => ({ folder, manifest: JSON.parse(readText(`${folder}/package.json`)) }))
-    .filter(({ manifest }) => manifest.private !== true);
 }
 
 /** A package comes after the packages it depends on, so that every published package can be installed. */

@@ -1,7 +1,8 @@
 /** Every package as it is published: built, packed, and checked with publint and arethetypeswrong. */
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
@@ -72,6 +73,27 @@ test("all packages have the version of the command", async () => {
     const ours = { ...dependenciesOf(manifest), ...(manifest["peerDependencies"] as object | undefined) };
     for (const [dependency, range] of Object.entries(ours))
       if (dependency.startsWith("@jobforge/")) expect(range, manifest.name).toBe(`^${version}`);
+  }
+});
+
+test("the README's command packs these packages and no other", slow, async () => {
+  const readme = await readFile(join(import.meta.dirname, "../README.md"), "utf8");
+  const [, script = ""] = /^npm run (\S+) \.\.\/jobforge-packages$/m.exec(readme) ?? [];
+  const { version } = await manifestOf("jobforge");
+  const tarballs = names
+    .map((name) => `${name.replace("@", "").replace("/", "-")}-${version}.tgz`)
+    .toSorted();
+  const folder = await mkdtemp(join(tmpdir(), "jobforge-tarballs-"));
+  try {
+    // The command may be typed in any folder of the clone. The checkout is in use by other tests, so it is not built.
+    const cwd = import.meta.dirname;
+    const env = { ...process.env, JOBFORGE_SKIP_PREPARE: "1" };
+    const { stdout } = await run("npm", ["run", "--silent", script, relative(cwd, folder)], { cwd, env });
+    expect((await readdir(folder)).toSorted()).toEqual(tarballs);
+    const printed = stdout.trim().split("\n");
+    expect(printed.map((line) => basename(line)).toSorted()).toEqual(tarballs);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
   }
 });
 

@@ -109,8 +109,8 @@ describe("commands", () => {
 });
 
 function npmScript(words: readonly string[]): string | undefined {
-  // These are commands of npm itself. The first two run the script prepare.
-  if (words[1] === "install" || words[1] === "pack" || words[1] === "pkg") return "prepare";
+  // These are commands of npm itself. The first one runs the script prepare.
+  if (words[1] === "install" || words[1] === "pkg") return "prepare";
   return words[1] === "run" ? words.at(2) : words[1];
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from jobforge import JobForge, define_job, tenant_id
 from jobforge.cli import main
+from jobforge.cli.values import add_connection_options, connection_arguments
 
 if TYPE_CHECKING:
     from jobforge.testing.database import TestDatabase
@@ -92,8 +94,49 @@ def test_wrong_usage_is_explained(arguments: list[str], says: str, capsys: pytes
     assert says in capsys.readouterr().err
 
 
-def test_failures_are_one_line_with_a_hint() -> None:
-    nothing = command("enqueue", "a")
-    assert nothing.returncode == 1
-    assert nothing.stderr.startswith("error: Neither a database nor a server is set\nSet DATABASE_URL")
-    assert "Traceback" not in nothing.stderr
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["enqueue", "a"], "No database is given.\nPass --database-url, or set DATABASE_URL. For a server"),
+        (["enqueue", "a", "--database-url", ""], "No database is given.\nPass --database-url"),
+        (["worker", "tests.worker.child_handlers"], "No database is given.\nPass --database-url"),
+        (["tick", "tests.worker.child_handlers"], "No database is given.\nPass --database-url"),
+        (["migrate"], "No database is given.\nPass --database-url, or set DATABASE_URL.\n"),
+        (["migrate", "--database-url", ""], "No database is given.\nPass --database-url, or set DATABASE_URL.\n"),
+        (
+            ["worker", "tests.worker.child_handlers", "--database-url", "http://h"],
+            "Invalid argument: database must begin with postgresql://",
+        ),
+        (
+            ["enqueue", "a", "--database-url", "postgresql://h/d", "--url", "http://h"],
+            "Invalid argument: --database-url",
+        ),
+        (["enqueue", "a", "--url", "http://h"], "JOBFORGE_TOKEN is not set"),
+    ],
+)
+def test_failures_are_a_line_with_a_hint(arguments: list[str], message: str) -> None:
+    done = command(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {message}")
+    assert "Traceback" not in done.stderr
+
+
+def test_an_option_replaces_its_variables_and_no_others(db: TestDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = {
+        "DATABASE_URL": "postgresql://me@127.0.0.1:1/app",
+        "JOBFORGE_URL": "http://127.0.0.1:1",
+        "JOBFORGE_SCHEMA": "elsewhere",
+        "JOBFORGE_POOL_MODE": "transaction",
+    }
+    options = ("--database-url", db.url, "--api-schema", "public")
+    done = command("enqueue", "mail.send", *options, **environment)
+    assert done.returncode == 0, done.stderr
+    for name, text in environment.items():
+        monkeypatch.setenv(name, text)
+    parser = argparse.ArgumentParser()
+    add_connection_options(parser)
+    assert connection_arguments(parser.parse_args(options)) == {
+        "database": db.url,
+        "schema": "public",
+        "pool_mode": "transaction",
+    }

@@ -144,5 +144,5 @@ def test_the_command(empty: str) -> None:
     assert run("--status", "--database-url", empty).returncode == 0
     assert "begin;" in run("--print").stdout
     refused = run("--database-url", empty, "--api-schema", "pg_x")
-    assert refused.returncode == 1
+    assert refused.returncode == 2
     assert "cannot be the API schema" in refused.stderr

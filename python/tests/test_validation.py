@@ -11,6 +11,7 @@ import pytest
 from jobforge import (
     AsyncJobForge,
     InvalidArgumentError,
+    InvalidScheduleError,
     JobContext,
     JobForge,
     RetryPolicy,
@@ -218,6 +219,23 @@ def test_a_schedule(options: dict[str, Any], field: str) -> None:
     with pytest.raises(InvalidArgumentError) as refused:
         define_schedule(mail, "weekly", **options)
     assert refused.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("options", "field", "message", "hint"),
+    [
+        ({}, "cron", "it has no rhythm", 'cron="0 7 * * *", every="5m", and dynamic=True'),
+        ({"dynamic": False, "cron": None}, "cron", "it has no rhythm", "Give one of the options"),
+        ({"every": "5m", "cron": "@daily"}, "every", "cron and every exclude each other", "Give one of the options"),
+        ({"every": 300, "timezone": "UTC"}, "timezone", "of the kind every", "It belongs to cron."),
+        ({"dynamic": True, "jitter": 5}, "jitter", "of the kind dynamic", "It belongs to every."),
+    ],
+)
+def test_a_schedule_needs_one_rhythm(options: dict[str, Any], field: str, message: str, hint: str) -> None:
+    with pytest.raises(InvalidScheduleError, match=message) as refused:
+        define_schedule(mail, "weekly", **options)
+    assert (refused.value.code, refused.value.field) == ("JF009", field)
+    assert hint in (refused.value.hint or "")
 
 
 @pytest.mark.parametrize(

@@ -183,6 +183,19 @@ describe("an option of a schedule", () => {
     ["changes", "Pass an object with any of: cron", update(wrong("5m"))],
   ])("%s is refused with the hint %s: %o", expectRefusal);
 
+  test.for([
+    [{}, "cron", "it has no rhythm", 'cron: "0 7 * * *", every: "5m", and dynamic: true'],
+    [{ dynamic: false, cron: undefined, every: null }, "cron", "it has no rhythm", "Give one of the options"],
+    [{ ...rhythm, cron: "@daily" }, "every", "cron and every exclude each other", "Give one of the options"],
+    [{ ...rhythm, timezone: "UTC" }, "timezone", "of the kind every", "It belongs to cron."],
+    [{ dynamic: true, jitter: "5s" }, "jitter", "of the kind dynamic", "It belongs to every."],
+  ] as const)("%o is refused when it is defined", async ([options, field, message, hint]) => {
+    const error = await refusal(() => Promise.resolve(define(options)()));
+    expect(error).toMatchObject({ name: "InvalidScheduleError", code: "JF009", field });
+    expect(error.message).toContain(message);
+    expect(error.hint).toContain(hint);
+  });
+
   test.for([5, 300_000, "5", " 90 ", "1.5"])("%o is refused as a time span", async (span) => {
     for (const [field, call] of [
       ["every", define({ every: span })],

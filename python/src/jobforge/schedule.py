@@ -101,13 +101,15 @@ def define_schedule(
 ) -> ScheduleDefinition:
     """Declares a schedule: a job, its due times and its input.
 
-    `forge.sync()` writes it to the database, and checks the rhythm and the payload.
+    Raises an InvalidScheduleError if it does not have exactly one of `cron`, `every` and `dynamic`. `forge.sync()`
+    writes it to the database, and checks the expression and the payload.
     """
     from .operations.prepare import definition_of
-    from .operations.schedules import setting_keys
+    from .operations.schedules import check_rhythm, setting_keys
 
     definition = definition_of(job)
     setting_keys(settings)
+    check_rhythm(settings)
     return ScheduleDefinition(
         definition, check_text(key, "key"), check_tenant(tenant), {} if payload is UNSET else payload, settings
     )

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from jobforge.testing.database import TestDatabase
+
     from .children import Child
     from .support import Jobs
 
@@ -50,6 +52,20 @@ async def test_a_worker_of_some_types_with_a_metrics_port(jobs: Jobs, children: 
     await until(is_counted)
     metrics = await asyncio.to_thread(read, "/metrics")
     assert 'jobforge_worker_claim_seconds_bucket{le="+Inf"}' in metrics
+    child.send(signal.SIGTERM)
+    assert await child.ended() == 0
+
+
+async def test_the_database_is_an_option(jobs: Jobs, db: TestDatabase, children: Callable[..., Child]) -> None:
+    """Processes that the command starts get the option as well."""
+    environment = {"DATABASE_URL": "postgresql://me@127.0.0.1:1/app"}
+    await jobs.enqueue("a", 1)
+    child = children("tick", MODULE, "--json", "--database-url", db.url, env=environment)
+    assert await child.ended() == 0
+    child = children("worker", MODULE, "--processes", "2", "--database-url", db.url, env=environment)
+    await child.logged("Worker started", 2)
+    await jobs.enqueue("a", 1)
+    await jobs.finished(2)
     child.send(signal.SIGTERM)
     assert await child.ended() == 0
 
@@ -141,7 +157,7 @@ async def test_the_connectors_run_without_a_module_and_heed_the_environment(
         child.send(signal.SIGTERM)
         assert await child.ended() == 0
     wrong = children("worker", "--connectors", env={"JOBFORGE_EGRESS": "all"})
-    assert await wrong.ended() == 1
+    assert await wrong.ended() == 2
     assert "JOBFORGE_EGRESS must be public or loopback, not 'all'" in "".join(wrong.noise)
 
 

@@ -20,6 +20,10 @@ begin
     and not exists (select from jobforge.checkpoints c where c.job_id = merge_duplicate.id)
   then
     outcome := 'replaced';
+    perform jobforge.leave_slots(array(
+      select row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot
+      from jobforge.queue j
+      where j.id = merge_duplicate.id), p_now);
     perform jobforge.replace_payload(merge_duplicate.id, p_job.payload);
     update jobforge.queue j
     set rank = jobforge.rank_for(p_job.type, p_job.priority),
@@ -28,10 +32,6 @@ begin
       state = case p_job.dedupe_mode when 'debounce' then jobforge.queued_state(v_run_at, p_now) else j.state end,
       updated_at = p_now
     where j.id = merge_duplicate.id;
-    perform jobforge.leave_slots(array(
-      select row(j.type, j.tenant_id, j.concurrency_key)::jobforge.slot
-      from jobforge.queue j
-      where j.id = merge_duplicate.id), p_now);
   end if;
   -- An idempotency key that this call took for the new job now leads to the live job. That job may finish before this
   -- transaction commits, and its end would not see the key. So where no history is kept, the key gets its expiry at

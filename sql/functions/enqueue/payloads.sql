@@ -40,14 +40,18 @@ language sql immutable parallel safe as $$
   select E'\x01'
 $$;
 
--- Gives a queued job a new payload. The caller has locked the job.
+-- Gives a queued job a new payload, and to a delivery the keys of its endpoint. The caller has locked the job.
 create or replace function jobforge.replace_payload(p_job_id uuid, p_payload jsonb) returns void
 language plpgsql as $$
 declare
   v_text text := p_payload::text;
   v_bytes integer := octet_length(v_text);
 begin
-  update jobforge.queue set payload = jobforge.inline_payload(p_payload, v_bytes) where id = p_job_id;
+  update jobforge.queue j
+  set payload = jobforge.inline_payload(p_payload, v_bytes),
+    subject = coalesce(jobforge.endpoint_key(j.type, p_payload), j.subject),
+    concurrency_key = coalesce(jobforge.endpoint_key(j.type, p_payload), j.concurrency_key)
+  where j.id = p_job_id;
   delete from jobforge.payloads where job_id = p_job_id;
   insert into jobforge.payloads (job_id, tenant_id, bytes, payload)
   select j.id, j.tenant_id, v_bytes, v_text

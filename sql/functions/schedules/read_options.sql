@@ -230,6 +230,8 @@ begin
   v.subject := case when p_options ? 'subject' then jobforge.option_key(p_options, 'subject') else v.subject end;
   v.concurrency_key := case when p_options ? 'concurrency_key'
     then jobforge.option_key(p_options, 'concurrency_key') else v.concurrency_key end;
+  v.subject := coalesce(jobforge.endpoint_key(v.type, v.payload), v.subject);
+  v.concurrency_key := coalesce(jobforge.endpoint_key(v.type, v.payload), v.concurrency_key);
   perform jobforge.require_schedule(v, p_now);
   return v;
 end $$;

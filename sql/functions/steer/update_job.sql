@@ -12,6 +12,7 @@ declare
   v_now timestamptz := jobforge.now();
   v_known constant text[] := array['payload', 'priority', 'tags', 'run_at'];
   v_job queue;
+  v_before slot;
   v_changed new_job;
 begin
   perform require_tenant(p_tenant_id);
@@ -22,6 +23,7 @@ begin
       'Only queued jobs of the tenant can be changed.');
   end if;
   select j.* into v_job from queue j where j.id = p_job_id;
+  v_before := row(v_job.type, v_job.tenant_id, v_job.concurrency_key);
   v_changed := changed_job(v_job, p_changes);
   perform require_valid(array[v_changed], v_now, false);
   if p_changes ? 'payload' then
@@ -39,7 +41,7 @@ begin
   update queue j
   set state = queued_state(j.run_at, v_now)
   where j.id = p_job_id and (j.state <> 'suspended' or p_changes ? 'run_at');
-  perform leave_slots(array[row(v_job.type, v_job.tenant_id, v_job.concurrency_key)::slot], v_now);
+  perform leave_slots(array[v_before], v_now);
   perform audit(p_tenant_id, 'JOB_UPDATED', p_job_id,
     jsonb_build_object('keys', array(select jsonb_object_keys(p_changes))));
   perform wake(v_job.type, v_job.run_at, v_now, array[p_tenant_id]);

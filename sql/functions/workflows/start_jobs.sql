@@ -70,7 +70,8 @@ begin
       m.job_id, m.tenant_id, lane_of(m.tenant_id), m.type, queued_state(m.run_at, p_now),
       rank_of(-m.asked_rank, p.max_priority), coalesce(m.max_attempts, p.max_attempts),
       coalesce(m.max_attempts, p.max_attempts), coalesce(m.run_at, p_now), p_now, p_now, m.expires_at,
-      m.inline_payload, m.concurrency_key, m.subject, m.tags, m.traceparent, m.id, m.keep_days
+      m.inline_payload, coalesce(endpoint_key(m.type, m.payload), m.concurrency_key),
+      coalesce(endpoint_key(m.type, m.payload), m.subject), m.tags, m.traceparent, m.id, m.keep_days
     from measured m
     join policy p on p.type = m.type
     where m.fits

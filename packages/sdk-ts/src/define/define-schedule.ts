@@ -10,8 +10,8 @@ import type { JobDefinition } from "./definition.ts";
 import type { Rhythm, ScheduleDefinition, ScheduleDefinitionOptions, ScheduleSettings } from "./schedule.ts";
 
 /**
- * Declares a schedule: a job, its due times and its input. `forge.sync()` writes it to the database, and checks the
- * rhythm and the payload.
+ * Declares a schedule: a job, its due times and its input. Throws an InvalidScheduleError if it does not have exactly
+ * one of cron, every and dynamic. `forge.sync()` writes it to the database, and checks the expression and the payload.
  */
 export function defineSchedule<D extends JobDefinition>(
   options: ScheduleDefinitionOptions<D>,
@@ -22,8 +22,38 @@ export function defineSchedule<D extends JobDefinition>(
   checkTenant(tenantId);
   const { cron, timezone, every, anchor, jitter, dynamic, ...settings } = rest;
   const rhythm = { cron, timezone, every, anchor, jitter, dynamic } as Rhythm;
+  checkRhythm(rhythm);
   checkTimes({ ...rhythm, ...settings });
   return { job, key, tenantId, payload, rhythm, settings };
+}
+
+/** The options that belong to each kind of rhythm. The kernel has the same table. */
+const belongings = { cron: ["timezone"], every: ["anchor", "jitter"], dynamic: [] } as const;
+
+/** The kernel checks this too, but only when the schedule is written, which may be long after the definition. */
+function checkRhythm(rhythm: Rhythm): void {
+  const options = Object.entries(rhythm).filter(([, value]) => (value ?? false) !== false);
+  const given = options.map(([name]) => name);
+  const kinds = Object.keys(belongings).filter((kind) => given.includes(kind));
+  const [kind, second] = kinds;
+  if (kind === undefined)
+    throw new InvalidScheduleError("Invalid schedule: it has no rhythm", {
+      field: "cron",
+      hint: 'Give one of the options cron: "0 7 * * *", every: "5m", and dynamic: true (the handler sets the next run).',
+    });
+  if (second !== undefined)
+    throw new InvalidScheduleError(`Invalid schedule: ${kind} and ${second} exclude each other`, {
+      field: second,
+      hint: "Give one of the options cron, every and dynamic.",
+    });
+  for (const [owner, names] of Object.entries(belongings)) {
+    const stray = names.find((name) => owner !== kind && given.includes(name));
+    if (stray !== undefined)
+      throw new InvalidScheduleError(
+        `Invalid schedule: ${stray} has no meaning for a schedule of the kind ${kind}`,
+        { field: stray, hint: `It belongs to ${owner}.` },
+      );
+  }
 }
 
 const times = ["anchor", "startsAt", "endsAt", "nextRunAt", "firstRunAt"] as const;

@@ -12,7 +12,7 @@ import pkgutil
 import sys
 from typing import TYPE_CHECKING
 
-from ..errors import ConnectionError, JobForgeError
+from ..errors import ConnectionError, InvalidArgumentError, InvalidScheduleError, JobForgeError
 from ..version import VERSION
 
 if TYPE_CHECKING:
@@ -32,8 +32,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         code: int = given.run(given)
     except ConnectionError as error:
-        _fail(str(error))
-        return 3
+        return _fail(str(error), 3)
+    except (InvalidArgumentError, InvalidScheduleError) as error:
+        # A package that is not installed is not wrong usage.
+        return _fail(str(error), 1 if isinstance(error.__cause__, ImportError) else 2)
     except JobForgeError as error:
         return _fail(str(error))
     except KeyboardInterrupt:
@@ -41,6 +43,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _fail(message: str) -> int:
+def _fail(message: str, code: int = 1) -> int:
     sys.stderr.write(f"error: {message}\n")
-    return 1
+    return code

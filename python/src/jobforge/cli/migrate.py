@@ -8,9 +8,8 @@ import json
 import sys
 from typing import Any
 
-from ..arguments import refuse
-from ..settings import Settings
 from ..transport.driver import require_psycopg
+from .values import database_url
 
 
 def add_command(commands: Any) -> None:
@@ -41,7 +40,7 @@ def run(given: argparse.Namespace) -> int:
         return _run(given)
     except MigrationError as error:
         sys.stderr.write(f"error: {error}\n")
-        return 1
+        return 2 if error.code == "invalid_api_schema" else 1
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -50,9 +49,7 @@ def _run(given: argparse.Namespace) -> int:
     if given.print:
         sys.stdout.write(migration_script(given.api_schema or "public"))
         return 0
-    database = given.database_url or Settings.from_env().database_url
-    if database is None:
-        refuse("--database-url", "is required", "Pass it, or set DATABASE_URL.")
+    database = database_url(given)
     if given.status:
         status = migration_status(database, api_schema=given.api_schema)
         what = ", ".join(status.pending) or ("none" if status.up_to_date else "functions and views")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..aio.forge import AsyncJobForge
 from ..worker.defaults import TICK_LIMIT
 from ..worker.worker import TickSummary, Worker
+from .values import connection_arguments
 from .worker import add_handler_arguments, loaded_handlers, run_on_loop, worker_options
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _tick(args: argparse.Namespace) -> int:
     handlers = loaded_handlers(args)
-    async with AsyncJobForge.from_env() as forge:
+    async with AsyncJobForge(**connection_arguments(args)) as forge:
         options = worker_options(args, forge, handlers)
         # Standard output is for the result.
         logger = getLogger("jobforge.tick")

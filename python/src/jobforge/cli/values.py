@@ -11,29 +11,65 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from ..arguments import refuse
 from ..errors import InvalidArgumentError
 from ..settings import Settings
 from ..tenant_id import tenant_id
 
+# The variables that say where JobForge is.
+_PLACES: Final = ("JOBFORGE_DATABASE_URL", "DATABASE_URL", "JOBFORGE_URL")
 _UNITS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
 def add_connection_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options that say how to reach JobForge. Without them, the environment says it."""
     group = parser.add_argument_group("connection", "Default: DATABASE_URL, or JOBFORGE_URL and JOBFORGE_TOKEN.")
-    group.add_argument("--database-url", metavar="URL", help="the database")
-    group.add_argument("--url", help="a JobForge server")
+    group.add_argument("--database-url", metavar="URL", help="the database (default: DATABASE_URL)")
+    group.add_argument(
+        "--api-schema",
+        metavar="NAME",
+        help="the schema of JobForge's functions (default: JOBFORGE_API_SCHEMA, else public)",
+    )
+    group.add_argument("--url", help="a JobForge server (default: JOBFORGE_URL)")
     group.add_argument("--token", help="the token for the server; better set JOBFORGE_TOKEN, which no one else can see")
 
 
 def connection_arguments(given: argparse.Namespace) -> dict[str, Any]:
-    """The arguments of a client."""
-    if given.database_url is None and given.url is None:
-        return Settings.from_env().arguments()
-    environment = {name: value for name, value in os.environ.items() if name == "JOBFORGE_TOKEN"}
-    if given.database_url is not None:
-        return {"database": given.database_url}
-    return {"url": given.url, "token": given.token or environment.get("JOBFORGE_TOKEN")}
+    """The arguments of a client. An option replaces its variable, and all other variables count as well."""
+    if given.database_url is not None and given.url is not None:
+        refuse("--database-url", "and --url exclude each other", "Pass one of them.")
+    options = {
+        "JOBFORGE_DATABASE_URL": given.database_url,
+        "JOBFORGE_API_SCHEMA": given.api_schema,
+        "JOBFORGE_URL": given.url,
+        "JOBFORGE_TOKEN": given.token,
+    }
+    environment = dict(os.environ)
+    if given.database_url is not None or given.url is not None:
+        for name in _PLACES:
+            environment.pop(name, None)
+    if given.api_schema is not None:
+        environment.pop("JOBFORGE_SCHEMA", None)
+    environment.update({name: text for name, text in options.items() if text is not None})
+    # An empty text is a variable of the shell that is not set.
+    if not any(environment.get(name, "").strip() for name in _PLACES):
+        raise InvalidArgumentError(
+            "No database is given.",
+            field="--database-url",
+            hint="Pass --database-url, or set DATABASE_URL. For a server, pass --url, and set JOBFORGE_TOKEN.",
+        )
+    return Settings.from_env(environment).arguments()
+
+
+def database_url(given: argparse.Namespace) -> str:
+    """The database of a command that needs one itself, and not a server."""
+    variables = (os.environ.get(name) for name in ("JOBFORGE_DATABASE_URL", "DATABASE_URL"))
+    found = given.database_url if given.database_url is not None else next(filter(None, variables), None)
+    if not found:
+        raise InvalidArgumentError(
+            "No database is given.", field="--database-url", hint="Pass --database-url, or set DATABASE_URL."
+        )
+    return str(found)
 
 
 def span(text: str) -> float:

@@ -18,7 +18,7 @@ from ..worker.worker import Worker
 from .connectors import connector_handlers
 from .handlers import load_handlers, of_types
 from .processes import CHILD, RENEW, Supervisor
-from .values import count, span, tenant
+from .values import add_connection_options, connection_arguments, count, span, tenant
 from .watch import CHANGED, until_changed
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def add_handler_arguments(parser: argparse.ArgumentParser) -> None:
         "--app-version", metavar="VERSION", help="the version of the application (default: JOBFORGE_APP_VERSION)"
     )
     parser.add_argument("--offload", action="store_true", help="put large results into the store JOBFORGE_ARTIFACTS")
+    add_connection_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -137,7 +138,7 @@ async def _work(args: argparse.Namespace) -> int:
         # The process that watches reports it, and waits for a change.
         traceback.print_exc()
         return 1
-    async with AsyncJobForge.from_env() as forge:
+    async with AsyncJobForge(**connection_arguments(args)) as forge:
         options = worker_options(args, forge, handlers)
         if args.grace is not None:
             options["grace"] = args.grace
@@ -209,6 +210,10 @@ def _arguments(args: argparse.Namespace) -> Sequence[str]:
         "--grace": args.grace,
         "--max-jobs": args.max_jobs,
         "--max-memory": args.max_memory,
+        "--database-url": args.database_url,
+        "--api-schema": args.api_schema,
+        "--url": args.url,
+        "--token": args.token,
     }
     flags = {
         "--no-sync": args.no_sync,

@@ -19,7 +19,7 @@ from ..arguments import (
     refuse,
 )
 from ..definition import NewJob
-from ..errors import InvalidArgumentError
+from ..errors import InvalidArgumentError, InvalidScheduleError
 from ..jsontext import JsonText, dumps, to_json
 from ..records import BulkResult, Job
 from ..rows import from_rows
@@ -112,6 +112,35 @@ def setting_keys(options: Mapping[str, Any], *, keep_none: bool = False, at: str
         elif name in _CHECKS:
             keys[name] = _CHECKS[name](value, f"{at}{name}")
     return keys
+
+
+_BELONGINGS: Final[Mapping[str, tuple[str, ...]]] = {
+    "cron": ("timezone",),
+    "every": ("anchor", "jitter"),
+    "dynamic": (),
+}
+"""The options that belong to each kind of rhythm. The kernel has the same table."""
+
+
+def check_rhythm(settings: Mapping[str, Any]) -> None:
+    """The kernel checks this too, but only when the schedule is written, which may be long after the definition."""
+    given = [name for name, value in settings.items() if value is not None and value is not False]
+    kinds = [kind for kind in _BELONGINGS if kind in given]
+    if not kinds:
+        message, field = "it has no rhythm", "cron"
+        hint = 'Give one of the options cron="0 7 * * *", every="5m", and dynamic=True (the handler sets the next run).'
+    elif len(kinds) > 1:
+        message, field = f"{kinds[0]} and {kinds[1]} exclude each other", kinds[1]
+        hint = "Give one of the options cron, every and dynamic."
+    else:
+        kind = kinds[0]
+        strays = [(name, owner) for owner, names in _BELONGINGS.items() if owner != kind for name in names]
+        stray = next(((name, owner) for name, owner in strays if name in given), None)
+        if stray is None:
+            return
+        message, field = f"{stray[0]} has no meaning for a schedule of the kind {kind}", stray[0]
+        hint = f"It belongs to {stray[1]}."
+    raise InvalidScheduleError(f"Invalid schedule: {message}", field=field, hint=hint)
 
 
 def schedule_json(
