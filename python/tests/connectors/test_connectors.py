@@ -32,6 +32,7 @@ from jobforge.connectors.secrets.scrub import Scrubber
 
 from .running import Run
 from .servers import Received, Servers
+from .test_conformance import CASES
 
 OTHER = "22222222-2222-4222-8222-222222222222"
 SECRET = "s3cr3t/value+1"
@@ -396,13 +397,13 @@ async def test_a_line_of_an_artifact_that_does_not_end_or_is_no_object_fails_the
     assert message in (job.last_error or "")
 
 
-async def test_a_negative_amount_that_is_a_text_is_no_formula(runner: Run) -> None:
-    safe = ["-12.50", "-3", "12", "x-y"]
-    formulas = ["-2+3", "-1 ", "--1", "-1\n", "-", "-.5", "+1", "@a", "\t=1", "\uff1d1"]
-    rows = [{"text": text} for text in (*safe, *formulas)]
-    _, result = await runner().run(report_generate, {"rows": rows, "format": "csv"})
-    cells = result["report_csv"].split("\r\n")[1:-1]
-    assert [cell.lstrip('"').startswith("'") for cell in cells] == [False] * len(safe) + [True] * len(formulas)
+async def test_no_cell_of_a_csv_is_a_formula_also_where_semicolons_separate_cells(runner: Run) -> None:
+    cases = CASES["csv_cells"]
+    _, result = await runner().run(report_generate, {"rows": [{"value": value} for value, _ in cases], "format": "csv"})
+    assert result["report_csv"] == "value\r\n" + "".join(f"{cell}\r\n" for _, cell in cases)
+    rows = [{"value": "=1"}, {"value": "a;=1"}]
+    _, raw = await runner().run(report_generate, {"rows": rows, "format": "csv", "options": {"raw": True}})
+    assert raw["report_csv"] == "value\r\n=1\r\na;=1\r\n"
 
 
 @pytest.mark.parametrize("name", ["rows", "inputs_data"])

@@ -1,5 +1,6 @@
 /** Writers of reports. Each turns rows into text one by one, and trusts no value. */
 import { type Bar, barChart } from "./chart.ts";
+import { csvCell } from "./csv.ts";
 import type { ReportRow } from "./define-report.ts";
 import type { ReportColumn, ReportFormat } from "./definition.ts";
 import { escapeHtml } from "./escape.ts";
@@ -32,22 +33,9 @@ function jsonOf(value: unknown): string {
   return JSON.stringify(value, (_, each: unknown) => (typeof each === "bigint" ? String(each) : each));
 }
 
-/**
- * Characters with which a spreadsheet begins a formula, also in their full-width forms. Drivers return amounts as
- * texts: a negative one is no formula.
- */
-const formula = /^(?!-\d+(?:\.\d+)?$)[=+\-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]/;
-
-function cell(value: unknown, raw: boolean): string {
-  const text = textOf(value);
-  const isNumber = typeof value === "number" || typeof value === "bigint";
-  const safe = !raw && !isNumber && formula.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) || safe !== safe.trim() ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
 function csvWriter({ columns, bom, raw }: ReportFacts): ReportWriter {
   const line = (values: readonly unknown[]): string =>
-    `${values.map((value) => cell(value, raw)).join(",")}\r\n`;
+    `${values.map((value) => csvCell(value, textOf(value), raw)).join(",")}\r\n`;
   return {
     contentType: "text/csv; charset=utf-8",
     head: () => `${bom ? "\uFEFF" : ""}${line(columns.map(({ key, title }) => title ?? key))}`,

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
+import cases from "../../../../conformance/connectors.json" with { type: "json" };
 import { type ArtifactStore, defineReport, fileStore, reportGenerate } from "../../src/index.ts";
 import { otherTenant, runner, T, test } from "../support/run.ts";
 
@@ -38,7 +39,7 @@ test("rows of the payload become CSV, HTML and JSON that are safe to open", asyn
   expect(job.status, JSON.stringify(job.error)).toBe("succeeded");
   expect(result["report_csv"]).toBe(
     `'+Name,n,link\r\n'=cmd(),-5,javascript:alert(1)\r\n"${evil.replaceAll('"', '""')}",2,https://example.com/?a=1&b=2\r\n` +
-      `"a ""quote"", and\na line",3,"'\n=1"\r\n`,
+      `"a ""quote"", and\na line",3,"'\n'=1"\r\n`,
   );
   const html = String(result["report_html"]);
   expect(html).not.toContain("<script");
@@ -50,18 +51,16 @@ test("rows of the payload become CSV, HTML and JSON that are safe to open", asyn
   expect(result).toMatchObject({ rows: 3, truncated: false });
 });
 
-test("a negative amount that is a text is no formula, and everything that begins like one is", async ({
-  forge,
-}) => {
-  const plain = ["-12.50", "-3", "12", "x-y"];
-  const formulas = ["-2+3", "-1 ", "--1", "-1\n", "-", "-.5", "+1", "@a", "\t=1", "\uFF1D1"];
-  const rows = [...plain, ...formulas].map((text) => ({ text }));
+test("no cell of a CSV is a formula, also where semicolons separate cells", async ({ forge }) => {
+  const rows = cases.csv_cells.map(([value = null]) => ({ value }));
   const { result } = await runner(forge).run(reportGenerate, { rows, format: "csv" });
-  const cells = String(result["report_csv"]).split("\r\n").slice(1, -1);
-  expect(cells.map((cell) => /^"?'/.test(cell))).toEqual([
-    ...plain.map(() => false),
-    ...formulas.map(() => true),
-  ]);
+  expect(result["report_csv"]).toBe(`value\r\n${cases.csv_cells.map(([, cell]) => `${cell}\r\n`).join("")}`);
+  const { result: raw } = await runner(forge).run(reportGenerate, {
+    rows: [{ value: "=1" }, { value: "a;=1" }],
+    format: "csv",
+    options: { raw: true },
+  });
+  expect(raw["report_csv"]).toBe("value\r\n=1\r\na;=1\r\n");
 });
 
 test("every built-in report is written in every format, with values that are escaped", async ({ forge }) => {

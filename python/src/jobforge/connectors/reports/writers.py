@@ -11,13 +11,10 @@ from html import escape
 from typing import Any, Final, Protocol
 
 from .chart import bar_chart
+from .csv_cell import csv_cell
 from .define_report import Chart, Column, ReportRow
 
 _MAX_BARS: Final = 50
-# Characters with which a spreadsheet begins a formula, also in their full-width forms. Drivers return amounts as texts
-# or decimals: a negative one is no formula.
-_FORMULA: Final = re.compile("(?!-[0-9]+(?:[.][0-9]+)?\\Z)[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
-_QUOTED: Final = re.compile('[",\r\n]')
 _LINK: Final = re.compile(r"https?://", re.IGNORECASE)
 _STYLE: Final = (
     "body{font:14px/1.5 system-ui,sans-serif;margin:2em;color:#222}table{border-collapse:collapse}"
@@ -93,14 +90,7 @@ class _Csv:
         return f"{','.join(self._cell(value) for value in values)}\r\n"
 
     def _cell(self, value: Any) -> str:
-        text = text_of(value)
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not self._facts.raw and not is_number and _FORMULA.match(text):
-            text = f"'{text}"
-        if _QUOTED.search(text) or text != text.strip():
-            doubled = text.replace('"', '""')
-            return f'"{doubled}"'
-        return text
+        return csv_cell(value, text_of(value), raw=self._facts.raw)
 
 
 class _Json:
