@@ -14,11 +14,16 @@ const options: UserConfig = {
  * `require` too. CommonJS is for Jest and for bundlers, which cannot do that.
  */
 export const builds: readonly UserConfig[] = [
-  { ...options, format: "esm", entry: ["src/{index,main,adapters,runtime,testing,verify}.ts"], clean: true },
+  {
+    ...options,
+    format: "esm",
+    entry: ["src/{index,main,adapters,internal,runtime,testing,verify}.ts"],
+    clean: true,
+  },
   {
     ...options,
     format: "cjs",
-    entry: ["src/{index,adapters,runtime,testing,verify}.ts"],
+    entry: ["src/{index,adapters,internal,runtime,testing,verify}.ts"],
     clean: false,
     // Sets `import.meta.url`, which CommonJS does not have.
     shims: true,

@@ -9,6 +9,7 @@ export default defineConfig({
     alias: [
       { find: /^@jobforge\/sql$/, replacement: source("sql/src/index.ts") },
       { find: "@jobforge/sdk-ts/adapters", replacement: source("packages/sdk-ts/src/adapters.ts") },
+      { find: "@jobforge/sdk-ts/internal", replacement: source("packages/sdk-ts/src/internal.ts") },
       { find: "@jobforge/worker-ts/runtime", replacement: source("packages/worker-ts/src/runtime.ts") },
       {
         find: "@jobforge/connectors/verify",

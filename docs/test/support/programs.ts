@@ -75,6 +75,7 @@ export async function writePrograms(directory: string, programs: readonly Progra
   const paths = {
     "@jobforge/sql": [join(root, "sql/src/index.ts")],
     "@jobforge/sdk-ts/adapters": [join(root, "packages/sdk-ts/src/adapters.ts")],
+    "@jobforge/sdk-ts/internal": [join(root, "packages/sdk-ts/src/internal.ts")],
     "@jobforge/connectors/verify": [join(root, "packages/connectors/src/verify.ts")],
     "@jobforge/*": [join(root, "packages/*/src/index.ts")],
     jobforge: [join(root, "packages/cli/src/index.ts")],

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { installPackage, type PublishedPackage } from "../../../test/package.ts";
 import * as adapters from "../src/adapters.ts";
 import * as sdk from "../src/index.ts";
+import * as internal from "../src/internal.ts";
 
 const run = promisify(execFile);
 let sdkPackage: PublishedPackage;
@@ -43,6 +44,7 @@ test("both of its entries export the same objects", async () => {
 test.for([
   ["@jobforge/sdk-ts", sdk],
   ["@jobforge/sdk-ts/adapters", adapters],
+  ["@jobforge/sdk-ts/internal", internal],
 ] as const)(
   "a bundle for browsers that imports any export of %s throws the reason",
   async ([entry, exported]) => {

@@ -6,6 +6,7 @@ import { checkTenant } from "../arguments/names.ts";
 import { checkDate, checkRange, checkText } from "../arguments/values.ts";
 import type { JobDefinition, JobInput, JobOutput } from "../define/definition.ts";
 import type { PreviousRun, RunSchedule } from "../define/schedule.ts";
+import { describeError } from "../jobs/describe-error.ts";
 import type { Jsonified } from "../jobs/job.ts";
 import { typesOf } from "../jobs/list.ts";
 import { toStorableJson } from "../json.ts";
@@ -97,12 +98,17 @@ export class ClaimedRun<D extends JobDefinition = JobDefinition> {
     return await this.#end({ p_status: "succeeded", p_result }, options);
   }
 
-  /** Ends the run as failed. The job is retried by its policy, and a schedule continues. */
+  /**
+   * Ends the run as failed. The job is retried by its policy, and a schedule continues. The error is kept as a worker
+   * keeps it: with stack, code, `details`, causes and members.
+   */
   async fail(error: unknown, options: RunFailureOptions = {}): Promise<RunOutcome> {
     const { retry, retryAt, ...rest } = options;
     if (retryAt !== undefined) checkDate(retryAt, "retryAt");
-    const { name, message } = error instanceof Error ? error : new Error(String(error));
-    const p_error = toStorableJson({ name, message }, "error");
+    const described = describeError(error);
+    // A text is the program's own reason, and not something that was thrown.
+    const named = typeof error === "string" ? { ...described, name: "Error" } : described;
+    const p_error = toStorableJson(named, "error");
     return await this.#end({ p_status: "failed", p_error, p_retry: retry, p_retry_at: retryAt }, rest);
   }
 

@@ -1,4 +1,7 @@
 /** The JSON that a worker and the database exchange. The field names are the database's. */
+import type { RunError } from "@jobforge/sdk-ts/internal";
+
+export type { RunError } from "@jobforge/sdk-ts/internal";
 
 /** A claimed job. */
 export interface ClaimedJob {
@@ -52,19 +55,6 @@ export interface RunEnd {
   readonly detached?: boolean | undefined;
   /** Of a suspended run: what its job waits for. */
   readonly wait?: Readonly<Record<string, unknown>> | undefined;
-}
-
-/** The error of a run. `cause` and the members of an AggregateError (`errors`) have the same form. */
-export interface RunError {
-  readonly name: string;
-  readonly message: string;
-  readonly stack?: string | undefined;
-  readonly code?: string | number | undefined;
-  readonly cause?: RunError | undefined;
-  readonly errors?: readonly RunError[] | undefined;
-  /** The number of members that were left out. */
-  readonly omittedErrors?: number | undefined;
-  readonly [detail: string]: unknown;
 }
 
 /** The status of a job after the end of one of its runs. */

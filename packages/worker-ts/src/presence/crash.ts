@@ -8,9 +8,9 @@
  * handles rejections before they get here.
  */
 import { inspect } from "node:util";
+import { describeError, isError } from "@jobforge/sdk-ts/internal";
 import { crashMs } from "../defaults.ts";
 import type { Engine } from "../engine.ts";
-import { describeError, isError } from "../errors.ts";
 import { printable } from "../reporting/human.ts";
 import { currentCall } from "../running/current.ts";
 import type { Run } from "../running/run.ts";

@@ -4,8 +4,9 @@
  * is logged, however often calls fail.
  */
 import { failureLine } from "@jobforge/sdk-ts";
+import { describeError } from "@jobforge/sdk-ts/internal";
 import { firstRetryDelayMs, maxRetryDelayMs } from "../defaults.ts";
-import { describeError, sqlState } from "../errors.ts";
+import { sqlState } from "../errors.ts";
 import type { Hooks } from "../reporting/hooks.ts";
 import type { WorkerLog } from "../reporting/log.ts";
 

@@ -4,10 +4,10 @@
  * secrets are masked.
  */
 import { failureLine, failureTrace, type JobLogger } from "@jobforge/sdk-ts";
+import { clean, describeError, isError, part } from "@jobforge/sdk-ts/internal";
 import { pino } from "pino";
 import type { RunError } from "../claiming/protocol.ts";
 import { ownFrame } from "../error-frames.ts";
-import { clean, describeError, isError, part } from "../errors.ts";
 import type { Run } from "../running/run.ts";
 import { humanOutput } from "./human.ts";
 import { KeptLog } from "./kept-log.ts";

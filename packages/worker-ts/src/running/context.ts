@@ -8,9 +8,10 @@ import {
   type PreviousRun,
   type RunSchedule,
 } from "@jobforge/sdk-ts";
+import { clean, describeError, isError } from "@jobforge/sdk-ts/internal";
 import type { Backend, DatabaseParts } from "../backend.ts";
 import type { ClaimedJob, SettleResponse } from "../claiming/protocol.ts";
-import { clean, describeError, isError, isNotHeld } from "../errors.ts";
+import { isNotHeld } from "../errors.ts";
 import type { WorkerLog } from "../reporting/log.ts";
 import { plainTraceparent } from "../reporting/trace.ts";
 import { addSteps, addStepsNow } from "./adding.ts";

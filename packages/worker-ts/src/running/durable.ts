@@ -23,8 +23,9 @@ import {
   sleep,
   toStorableJson,
 } from "@jobforge/sdk-ts";
+import { describeError } from "@jobforge/sdk-ts/internal";
 import type { DatabaseParts } from "../backend.ts";
-import { ChildFailedError, describeError, isNotHeld, reviveError } from "../errors.ts";
+import { ChildFailedError, isNotHeld, reviveError } from "../errors.ts";
 import {
   requireCalls,
   requireSignals,

@@ -1,7 +1,8 @@
 /** Turns the outcome of a handler into the end that is reported to the database. */
 import { checkOutput, checkResult, maxPayloadBytes, resultForm, toStorableJson } from "@jobforge/sdk-ts";
+import { describeError } from "@jobforge/sdk-ts/internal";
 import type { RunEnd } from "../claiming/protocol.ts";
-import { describeError, JobAbortedError } from "../errors.ts";
+import { JobAbortedError } from "../errors.ts";
 import { isSent } from "../reporting/kept-log.ts";
 import type { Run, Verdict } from "./run.ts";
 

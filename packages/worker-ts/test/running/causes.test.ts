@@ -2,9 +2,9 @@
 import { createServer } from "node:net";
 import { runInNewContext } from "node:vm";
 import { defineJob, failureLine } from "@jobforge/sdk-ts";
+import { describeError } from "@jobforge/sdk-ts/internal";
 import { describe, expect } from "vitest";
 import { ownFrame } from "../../src/error-frames.ts";
-import { describeError } from "../../src/errors.ts";
 import type { RunError } from "../../src/index.ts";
 import { jobOf } from "../support/jobs.ts";
 import { keptLog, makeWorker, T, test } from "../support/work.ts";
@@ -56,6 +56,41 @@ test("with logStacks, a line has the stack of the error and of its causes", asyn
   const stack = log.lines.find(({ error_name }) => error_name === "Error")?.["stack"];
   expect(stack).toMatch(/^Error: outer\n +at .*causes\.test\.ts/);
   expect(stack).toMatch(/\nCaused by: RangeError: token=\[redacted\]\n +at .*causes\.test\.ts/);
+});
+
+test("a program that ends its run itself keeps the error as a worker does", async ({ db, forge }) => {
+  const cause = new Error("no connection", { cause: "the cable" });
+  const members = [new RangeError("first"), new Error("second token=s3cr3t")];
+  const thrown = Object.assign(new AggregateError(members, "both failed", { cause }), {
+    ...{ code: "E_BOTH", details: { tried: 2 } },
+  });
+  const ofWorker = await forge.enqueue(job, {}, { tenantId: T });
+  const handler = job.handle(() => {
+    throw thrown;
+  });
+  await makeWorker(forge, { handlers: [handler] }).tick();
+  const ofProgram = await forge.enqueue(job, {}, { tenantId: T });
+  const [run] = await forge.runs.claim({ workerId: "script", job });
+  expect(await run?.fail(thrown)).toMatchObject({ status: "dead" });
+
+  const [expected, kept] = [await jobOf(db, ofWorker.id), await jobOf(db, ofProgram.id)];
+  const error = { ...(expected["error"] as object), attemptedAt: expect.any(String) };
+  expect(kept).toMatchObject({ error, last_error: expected["last_error"] });
+  expect(kept["error"]).toMatchObject({
+    name: "AggregateError",
+    stack: expect.stringContaining("causes.test.ts"),
+    code: "E_BOTH",
+    details: { tried: 2 },
+    cause: { message: "no connection", cause: { message: "the cable" } },
+    errors: [{ name: "RangeError" }, { message: "second token=[redacted]" }],
+  });
+});
+
+test("a program may end its run with a text", async ({ db, forge }) => {
+  const { id } = await forge.enqueue(job, {}, { tenantId: T });
+  const [run] = await forge.runs.claim({ workerId: "script", job });
+  await run?.fail("410 Gone");
+  expect(await jobOf(db, id)).toMatchObject({ error: { name: "Error", message: "410 Gone" } });
 });
 
 describe("the description of an error", () => {

@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from ..arguments import check_range, check_tenant, check_text, check_time
+from ..describe_error import MAX_MESSAGE, clean, describe_error
+from ..failure import cut_text
 from ..jsontext import to_storable_json
 from ..records import RunHeartbeat, RunOutcome
 from ..schedule_records import RunSchedule
@@ -72,11 +74,15 @@ def complete(run: Claimed, result: object, ending: Mapping[str, Any]) -> Call[Ru
 
 
 def fail(run: Claimed, error: BaseException | str, retry: bool | None, ending: Mapping[str, Any]) -> Call[RunOutcome]:
-    """Ends the run as failed."""
-    name = type(error).__name__ if isinstance(error, BaseException) else "Error"
+    """Ends the run as failed. The error is kept as a worker keeps it: with stack, code, details, causes and members."""
+    described = (
+        describe_error(error)
+        if isinstance(error, BaseException)
+        else {"name": "Error", "message": clean(cut_text(str(error), MAX_MESSAGE))}
+    )
     args = {
         "p_status": "failed",
-        "p_error": to_storable_json({"name": name, "message": str(error)}, "error"),
+        "p_error": to_storable_json(described, "error"),
         "p_retry": UNSET if retry is None else retry,
     }
     return _end(run, args, ending)

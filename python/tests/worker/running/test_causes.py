@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from jobforge import JobContext, define_job
-from jobforge.worker.errors import describe_error
+from jobforge.describe_error import describe_error
 
 if TYPE_CHECKING:
     from ..conftest import Workers
@@ -47,6 +47,31 @@ async def test_an_error_is_stored_with_its_traceback_code_causes_and_members(
     assert line["error_at"].startswith("handle (")
     assert "test_causes.py:" in line["error_at"]
     assert "Traceback" in line["stack"]
+
+
+async def test_a_program_that_ends_its_run_itself_keeps_the_error_as_a_worker_does(
+    workers: Workers, jobs: Jobs
+) -> None:
+    try:
+        try:
+            raise ConnectionRefusedError(111, "connect to 127.0.0.1:1 refused")
+        except OSError as cause:
+            raise ExceptionGroup("two things failed", [ValueError("first"), KeyError("second")]) from cause
+    except ExceptionGroup as caught:
+        error = caught
+    id = await jobs.one("a")
+    [run] = await workers.forge.runs.claim("script")
+    await run.fail(error)
+    kept = await jobs.error(id)
+    assert {name: kept[name] for name in describe_error(error)} == describe_error(error)
+    assert "test_causes.py" in kept["stack"]
+    assert kept["cause"]["name"] == "ConnectionRefusedError"
+    assert [each["name"] for each in kept["errors"]] == ["ValueError", "KeyError"]
+    id = await jobs.one("a")
+    [run] = await workers.forge.runs.claim("script")
+    await run.fail("410 Gone")
+    kept = await jobs.error(id)
+    assert (kept["name"], kept["message"]) == ("Error", "410 Gone")
 
 
 def test_errors_that_refer_to_themselves_and_long_ones_are_cut() -> None:

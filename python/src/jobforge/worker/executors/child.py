@@ -20,8 +20,9 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 from ...definition import BatchItem, JobHandler
+from ...describe_error import describe_error
 from ...errors import JobAborted
-from ..errors import RunOver, describe_error
+from ..errors import RunOver
 from ..handled_type import HandledType
 from ..handlers import module_handlers
 from ..presence.clock import DatabaseClock

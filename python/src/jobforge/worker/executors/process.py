@@ -17,7 +17,8 @@ from asyncio.subprocess import PIPE, Process
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from ..errors import HandlerProcessDied, RemoteError
+from ...describe_error import RemoteError
+from ..errors import HandlerProcessDied
 from ..running.ending import Outcome, Raised, Returned
 from .importable import module_of
 

@@ -13,8 +13,8 @@ import asyncio
 import atexit
 from typing import TYPE_CHECKING, Any
 
+from ...describe_error import describe_error
 from ..defaults import CRASH, EXIT_DELAY
-from ..errors import describe_error
 from ..running.current import HandlerCall, current_call
 from .shutdown import leave_process_after
 from .watchdog import listed

@@ -9,9 +9,10 @@ from __future__ import annotations
 from time import monotonic
 from typing import TYPE_CHECKING, Literal
 
+from ...describe_error import describe_error
 from ...failure import failure_line
 from ..defaults import FIRST_RETRY_DELAY, MAX_RETRY_DELAY
-from ..errors import describe_error, sql_state
+from ..errors import sql_state
 from ..jitter import jitter
 
 if TYPE_CHECKING:

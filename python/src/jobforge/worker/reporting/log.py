@@ -12,9 +12,9 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any, Final
 
+from ...describe_error import clean, describe_error
 from ...failure import failure_line, failure_trace
 from ..error_frames import own_frame
-from ..errors import clean, describe_error
 from .kept_log import KeptLog
 from .redact import Redactor, redactor
 from .sinks import JsonSink, Level, Sink

@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from ...arguments import Duration, check_time, refuse
+from ...describe_error import clean, describe_error
 from ...errors import InvalidArgumentError, JobForgeError
 from ...operations.prepare import new_job, prepare_child
 from ...schedule_records import RunSchedule
 from ...words import UNSET
 from ...workflows.builder import AddedSteps, build_steps
-from ..errors import RunOver, clean, describe_error
+from ..errors import RunOver
 from ..reporting.log import RunLog, WorkerLog
 from ..reporting.trace import plain_traceparent
 from .durable import DurableSteps

@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol, TypeAlias, TypeVar
 
 from ...arguments import check_callable, check_range, check_text, milliseconds, refuse
+from ...describe_error import describe_error
 from ...durable import ChildFailedError, SettledChild, SignalReply, StepFacts, StepFailedError, StepResult
 from ...jsontext import to_storable_json
 from ...operations.prepare import definition_of
@@ -23,7 +24,6 @@ from ...waiting import output_of
 from ...words import BOUNDS, Bounds
 from ...workflows.records import AddedStepCount
 from ...workflows.start import NewWorkflow
-from ..errors import describe_error
 
 if TYPE_CHECKING:
     from ...definition import JobDefinition, NewJob

@@ -6,11 +6,11 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from ...describe_error import describe_error
 from ...errors import JobAborted
 from ...jsontext import dumps, storable, to_storable_json
 from ...schema import AnySchema
 from ...words import MAX_PAYLOAD_BYTES
-from ..errors import describe_error
 from ..reporting.kept_log import is_sent
 
 if TYPE_CHECKING:
