@@ -5,7 +5,7 @@ import { useEffect } from "preact/hooks";
 import { Route, Router, Switch } from "wouter-preact";
 import { usePathname } from "wouter-preact/use-browser-location";
 import { problemFrom } from "./api/problem.ts";
-import { MeContext, useMay, useMeQuery, useUi } from "./api/session.ts";
+import { MeContext, ui, useMay, useMeQuery } from "./api/session.ts";
 import { Jobs } from "./pages/jobs/Jobs.tsx";
 import { SignIn } from "./pages/SignIn.tsx";
 import { pages } from "./shell/pages.ts";
@@ -69,15 +69,12 @@ export function App(): JSX.Element | null {
 
 function PageOf({ path }: { path: string }): JSX.Element {
   const may = useMay();
-  const { data: ui } = useUi();
   const page = pages.find(
     (each) => path === each.path || (each.path !== "/" && path.startsWith(`${each.path}/`)),
   );
   useEffect(() => {
-    document.title = [page?.name ?? "Not found", ui?.environment, ui?.title ?? "JobForge"]
-      .filter(Boolean)
-      .join(" · ");
-  }, [page, ui]);
+    document.title = [page?.name ?? "Not found", ui.environment, ui.title].filter(Boolean).join(" · ");
+  }, [page]);
   useHeadingFocus(path);
   if (page !== undefined && page.needs.length > 0 && !page.needs.some(may))
     return (

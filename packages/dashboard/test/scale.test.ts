@@ -67,6 +67,25 @@ const queries: readonly (readonly [string, string])[] = [
   ["the charts", "select * from jobforge_series()"],
 ];
 
+/** Notes in the page what it had asked for when its first row appeared, also what was still under way. */
+const noteRequests = `{
+  const asked = [];
+  const { fetch } = window;
+  window.fetch = (request, ...rest) => {
+    asked.push(request.url ?? String(request));
+    return fetch(request, ...rest);
+  };
+  window.EventSource = class extends EventSource {
+    constructor(url) {
+      super(url);
+      asked.push(this.url);
+    }
+  };
+  new MutationObserver(() => {
+    if (document.querySelector("main tbody tr") !== null) window.askedBeforeRow ??= [...asked];
+  }).observe(document, { childList: true, subtree: true });
+}`;
+
 describe.skipIf(!hasBrowser)("with few and with many jobs", () => {
   let small: Scene;
   let large: Scene;
@@ -112,35 +131,26 @@ describe.skipIf(!hasBrowser)("with few and with many jobs", () => {
     expect(size).toBeLessThan(60_000);
   });
 
-  test(
-    "the first row needs three files and two requests for data, and the list does not wait for the other",
-    patience,
-    async () => {
+  test("the first row of the list needs four requests: three files and the list", patience, async () => {
+    let asked: string[] = [];
+    // A list that takes two seconds does not delay the frame, which then asks who is signed in. So a busy machine may
+    // need more than one try.
+    for (let attempt = 0; attempt < 5 && asked.length !== 4; attempt += 1) {
       await using opened = await small.open({ as: operator });
       const { page } = opened;
-      const asked: string[] = [];
-      let listed: () => void = () => undefined;
-      const list = new Promise<void>((resolve) => {
-        listed = resolve;
-      });
       const files: string[] = [];
       page.on("request", (request) => {
-        const pathname = pathOf(small, request);
-        if (/^\/(jobs|assets\/.*\.(js|css))$/.test(pathname)) files.push(request.resourceType());
-        if (pathname.startsWith("/v1/")) asked.push(pathname);
-        if (pathname === "/v1/jobs") listed();
+        if (["document", "script", "stylesheet"].includes(request.resourceType()))
+          files.push(pathOf(small, request).replace(/-[\w-]+\./, "."));
       });
-      // Who is signed in is answered only when the list was asked for.
-      await page.route("**/v1/me", async (route) => {
-        await list;
-        await route.continue();
-      });
+      await page.addInitScript(noteRequests);
       await page.goto(`${small.url}/jobs`);
       await page.locator("main tbody tr").first().waitFor();
-      expect(asked.slice(0, 2).sort()).toEqual(["/v1/jobs", "/v1/me"]);
-      expect(files.sort()).toEqual(["document", "script", "stylesheet"]);
-    },
-  );
+      const before = (await page.evaluate("window.askedBeforeRow")) as string[];
+      asked = [...files, ...before.map((url) => pathOf(small, { url: () => url }))];
+    }
+    expect(asked.sort()).toEqual(["/assets/index.js", "/assets/style.css", "/jobs", "/v1/jobs"]);
+  });
 
   test.skipIf(asked === undefined)("the first useful row comes as soon", patience, async () => {
     const id = async ({ db }: Scene): Promise<string> =>

@@ -63,7 +63,10 @@ test("every page gets the shell, with a base for its depth", async ({ open }) =>
       "text/html; charset=utf-8",
     ]);
     const text = await response.text();
-    expect([path, text]).toEqual([path, html.replace('href="./"', `href="${base}"`)]);
+    expect([path, text.replace(/<meta name="jobforge-ui" content="[^"]*">/, "")]).toEqual([
+      path,
+      html.replace('href="./"', `href="${base}"`),
+    ]);
     // The address that a browser makes of a relative one is the asset's, under any prefix.
     const seen = new URL(`https://proxy.example/a/b${path}`);
     expect(new URL("assets/app-1.js", new URL(base, seen)).pathname).toBe("/a/b/assets/app-1.js");
@@ -195,6 +198,17 @@ test("the labels of the dashboard need no token", async ({ open }) => {
   });
   const local = await open({ anonymousRole: "jobforge_operator" });
   expect(await (await local.request("/v1/ui")).json()).toMatchObject({ environment: null, signs_in: false });
+});
+
+test("each page has the labels, as text", async ({ open }) => {
+  const title = `"><script>alert(1)</script> & $& 'x'`;
+  const http = await open({ dashboard: { title, environment: "staging" } });
+  const text = await (await http.request("/jobs/42", navigate)).text();
+  const [, content = ""] = /<meta name="jobforge-ui" content="([^"]*)">/.exec(text) ?? [];
+  expect(content).not.toContain("<");
+  const labels = content.replaceAll("&quot;", '"').replaceAll("&lt;", "<").replaceAll("&amp;", "&");
+  expect(labels).toBe(await (await http.request("/v1/ui")).text());
+  expect(JSON.parse(labels)).toMatchObject({ title, environment: "staging" });
 });
 
 test("a server without the dashboard serves the API only", async ({ open }) => {

@@ -19,11 +19,12 @@ export function listKey(filter: JobFilter, tenant: string | undefined): readonly
 }
 
 /** A list as a query, so that it can be asked for before its page is drawn. */
-export function jobsQuery(filter: JobFilter, tenant: string | undefined) {
+export function jobsQuery(filter: JobFilter, tenant: string | undefined, more: PageOptions = {}) {
   return {
     queryKey: listKey(filter, tenant),
     queryFn: ({ pageParam }: { pageParam: string | undefined }) =>
       listJobs(apiFilterOf(filter), tenant, {
+        ...more,
         order: orderOf(filter),
         ...(pageParam === undefined ? {} : { cursor: pageParam }),
       }),
@@ -41,6 +42,8 @@ interface PageOptions {
   /** Only jobs that are newer than this place. */
   readonly after?: string;
   readonly limit?: number;
+  /** Whether the page also says who is signed in. */
+  readonly caller?: "true";
 }
 
 export function listJobs(
@@ -63,6 +66,7 @@ export interface JobPage {
   readonly cursor: string | null;
   /** Set if the search stopped before the end of what is kept: it has looked back to this time. */
   readonly searched_after?: string | null;
+  readonly caller?: Schemas["Me"];
 }
 
 /** The tenant of a job, for an address that names only the job. Null if there is no such job. */

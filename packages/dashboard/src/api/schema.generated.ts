@@ -1495,6 +1495,7 @@ export interface components {
              * @example 2026-01-31T12:00:00Z
              */
             searched_after?: string | null;
+            caller?: components["schemas"]["Me"];
         } & {
             [key: string]: unknown;
         };
@@ -1569,6 +1570,40 @@ export interface components {
              */
             expires_at: string | null;
             payload_bytes: number;
+        } & {
+            [key: string]: unknown;
+        };
+        Me: {
+            /** @enum {string} */
+            role: "jobforge_tenant" | "jobforge_app" | "jobforge_worker" | "jobforge_operator" | "jobforge_reader";
+            /**
+             * Format: uuid
+             * @description The one tenant of the caller. Null: it acts for all tenants
+             * @example 0198c5f0-0000-7000-8000-000000000001
+             */
+            tenant_id: string | null;
+            /** @description What people call the tenant. Null: it has no label */
+            tenant_label: string | null;
+            /**
+             * @description What the caller presented. `local`: it is the developer of this machine
+             * @enum {string}
+             */
+            kind: "jwt" | "key" | "local";
+            /** @description The name of the key; the claim `email`, else `sub`, of the JWT */
+            name: string | null;
+            /**
+             * Format: date-time
+             * @example 2026-01-31T12:00:00Z
+             */
+            expires_at: string | null;
+            /**
+             * @description The kernel's functions that the caller may call, without the prefix `jobforge_`
+             * @example [
+             *       "cancel_jobs",
+             *       "list_jobs"
+             *     ]
+             */
+            may: string[];
         } & {
             [key: string]: unknown;
         };
@@ -3133,40 +3168,6 @@ export interface components {
              */
             expires_at?: string | null;
         };
-        Me: {
-            /** @enum {string} */
-            role: "jobforge_tenant" | "jobforge_app" | "jobforge_worker" | "jobforge_operator" | "jobforge_reader";
-            /**
-             * Format: uuid
-             * @description The one tenant of the caller. Null: it acts for all tenants
-             * @example 0198c5f0-0000-7000-8000-000000000001
-             */
-            tenant_id: string | null;
-            /** @description What people call the tenant. Null: it has no label */
-            tenant_label: string | null;
-            /**
-             * @description What the caller presented. `local`: it is the developer of this machine
-             * @enum {string}
-             */
-            kind: "jwt" | "key" | "local";
-            /** @description The name of the key; the claim `email`, else `sub`, of the JWT */
-            name: string | null;
-            /**
-             * Format: date-time
-             * @example 2026-01-31T12:00:00Z
-             */
-            expires_at: string | null;
-            /**
-             * @description The kernel's functions that the caller may call, without the prefix `jobforge_`
-             * @example [
-             *       "cancel_jobs",
-             *       "list_jobs"
-             *     ]
-             */
-            may: string[];
-        } & {
-            [key: string]: unknown;
-        };
         NewSession: {
             /** @description A key or a JWT */
             token: string;
@@ -3234,6 +3235,8 @@ export interface operations {
                 payload?: string;
                 /** @description `summary`: without payload, progress and stack. The default with `order` */
                 fields?: "all" | "summary";
+                /** @description Whether the page also says who is calling, as `GET /v1/me` does */
+                caller?: "true" | "false";
                 order?: "created" | "oldest" | "run_at" | "started_at" | "finished_at";
                 /** @description Only newer jobs: an id, or `TIME~ID` in the order `finished_at` */
                 after?: string;

@@ -1,25 +1,25 @@
 /** Sign-in: a key or token becomes a cookie that scripts cannot read. The page keeps it nowhere. */
 import { useQueryClient } from "@tanstack/preact-query";
 import type { JSX } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { api, bodyOf } from "../api/client.ts";
 import { problemFrom } from "../api/problem.ts";
-import { meKey, useUi } from "../api/session.ts";
+import { meKey, ui } from "../api/session.ts";
 import { Mark } from "../shell/Shell.tsx";
 import { Button } from "../ui/Button.tsx";
 import css from "./SignIn.module.css";
 
 export function SignIn(): JSX.Element {
-  const { data: ui } = useUi();
   const client = useQueryClient();
   const [problem, setProblem] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const field = useRef<HTMLInputElement>(null);
   const id = useId();
-  useEffect(() => {
-    document.title = `Sign in · ${ui?.title ?? "JobForge"}`;
-  }, [ui]);
-  useEffect(() => field.current?.focus(), []);
+  // Before the page is painted: who sees the field may write into it at once.
+  useLayoutEffect(() => {
+    document.title = `Sign in · ${ui.title}`;
+    field.current?.focus();
+  }, []);
   const submit = async (): Promise<void> => {
     const token = field.current?.value.trim() ?? "";
     if (token === "") return setProblem("Paste a key or a token first.");
@@ -45,10 +45,10 @@ export function SignIn(): JSX.Element {
         }}
       >
         <h1>
-          <Mark /> {ui?.title ?? "JobForge"}
-          {ui?.environment && <small>{ui.environment}</small>}
+          <Mark /> {ui.title}
+          {ui.environment !== null && <small>{ui.environment}</small>}
         </h1>
-        {ui?.signs_in === false ? (
+        {!ui.signs_in ? (
           <p>
             Open the address that <code>jobforge dev</code> printed. It makes a new token at each start.
           </p>

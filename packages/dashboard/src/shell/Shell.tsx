@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/preact-query";
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { useSearch } from "wouter-preact/use-browser-location";
-import { useMay, useMe, useSignOut, useUi } from "../api/session.ts";
+import { ui, useMay, useMe, useSignOut } from "../api/session.ts";
 import { zoneLabels, zones } from "../lib/time.ts";
 import { rowKeys } from "../pages/jobs/rows.ts";
 import { follow, heardAt, liveState, toggleLive } from "../state/live.ts";
@@ -85,7 +85,6 @@ function cycleZone(): void {
 }
 
 function Rail({ path }: { path: string }): JSX.Element {
-  const { data: ui } = useUi();
   const available = pagesFor(useMay());
   const isCurrent = (page: string): boolean =>
     page === "/" ? path === "/" : path === page || path.startsWith(`${page}/`);
@@ -93,8 +92,8 @@ function Rail({ path }: { path: string }): JSX.Element {
     <nav class={css["rail"]} aria-label="Pages">
       <Link to="/" class={css["brand"]}>
         <Mark />
-        <span>{ui?.title ?? "JobForge"}</span>
-        {ui?.environment && <Environment name={ui.environment} color={ui.color} />}
+        <span>{ui.title}</span>
+        {ui.environment !== null && <Environment name={ui.environment} color={ui.color} />}
       </Link>
       {(["work", "steer", "account"] as const).map((group) => (
         <ul key={group}>
@@ -111,7 +110,7 @@ function Rail({ path }: { path: string }): JSX.Element {
         </ul>
       ))}
       <MoreMenu path={path} />
-      <p class={css["version"]}>{ui === undefined ? "" : `JobForge ${ui.version}`}</p>
+      <p class={css["version"]}>JobForge {ui.version}</p>
     </nav>
   );
 }
@@ -167,7 +166,6 @@ function Environment({ name, color }: { name: string; color: string | null }): J
 function TopBar({ onPalette, onHelp }: { onPalette: () => void; onHelp: () => void }): JSX.Element {
   const me = useMe();
   const signOut = useSignOut();
-  const { data: ui } = useUi();
   const isMac = navigator.platform.startsWith("Mac");
   return (
     <header class={css["top"]}>
@@ -191,7 +189,7 @@ function TopBar({ onPalette, onHelp }: { onPalette: () => void; onHelp: () => vo
           onClick={cycleTheme}
         />
         <Button kind="quiet" icon="help" label="Keys and help" title="Keys and help (?)" onClick={onHelp} />
-        {ui?.signs_in !== false && (
+        {ui.signs_in && (
           <Button
             kind="quiet"
             icon="out"

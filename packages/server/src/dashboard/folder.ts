@@ -3,8 +3,8 @@
  *
  * The contract of the folder:
  * - `index.html` is the shell of every page. Its head has `<base href="./">`, exactly so and before any address. The
- *   server writes another href into it, see `shell.ts`. All addresses in it are relative: `assets/app-1a2b3c.js`. It
- *   has no inline script and no inline style.
+ *   server writes another href into it, and adds the labels of the dashboard, see `shell.ts`. All addresses in it are
+ *   relative: `assets/app-1a2b3c.js`. It has no inline script and no inline style.
  * - `assets/` has every other file. The name of a file contains a hash of its contents, because browsers keep it for a
  *   year. A file may have compressed copies next to it: `app-1a2b3c.js.br` and `app-1a2b3c.js.gz`.
  */

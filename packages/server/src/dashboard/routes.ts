@@ -7,6 +7,7 @@ import { accepts } from "../compression.ts";
 import { isKnown } from "../etag.ts";
 import { cookieFor } from "../local-token.ts";
 import type { Environment, Services } from "../services.ts";
+import { uiText } from "../v1/ui.ts";
 import type { Asset, DashboardFolder } from "./folder.ts";
 import { contentSecurityPolicy, shells } from "./shell.ts";
 
@@ -24,7 +25,7 @@ export interface Dashboard {
 
 export function serveDashboard(services: Services, folder: DashboardFolder): Dashboard {
   const routes = new Hono<Environment>();
-  const shellFor = shells(folder.shell);
+  const shellFor = shells(folder.shell, uiText(services.settings));
   const { dashboard } = services.settings;
   const policy = contentSecurityPolicy(dashboard === false ? [] : dashboard?.frameOrigins);
   const send = (c: Context<Environment>): Response | undefined => {

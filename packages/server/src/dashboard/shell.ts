@@ -14,19 +14,27 @@ export interface Shell {
 /** The deepest page that is served. No page of the dashboard is as deep. */
 export const maxDepth = 16;
 
-/** Returns a function that makes the shell for a page. It makes one for each depth, once. */
-export function shells(html: string): (path: string) => Shell | undefined {
+/**
+ * Returns a function that makes the shell for a page. It makes one for each depth, once. `labels`: what `/v1/ui`
+ * responds with. A page reads it from the element `meta`, because the policy allows no script in the page.
+ */
+export function shells(html: string, labels: string): (path: string) => Shell | undefined {
+  const meta = `<meta name="jobforge-ui" content="${escapeAttribute(labels)}">`;
   const made = new Map<number, Shell>();
   return (path) => {
     const depth = depthOf(path);
     if (depth > maxDepth) return undefined;
     const known = made.get(depth);
     if (known !== undefined) return known;
-    const text = html.replace(basePlaceholder, `<base href="${baseOf(depth)}">`);
+    const text = html.replace(basePlaceholder, () => `<base href="${baseOf(depth)}">${meta}`);
     const shell = { text, etag: `"${createHash("sha256").update(text).digest("base64url")}"` };
     made.set(depth, shell);
     return shell;
   };
+}
+
+function escapeAttribute(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 }
 
 /** How many folders a page is below the mount. `/jobs` is in the mount itself, `/jobs/42` one folder below. */

@@ -145,13 +145,18 @@ export function respond(
   return new Response(text, { status, headers: { "content-type": "application/json", ...headers } });
 }
 
+/** A response with a page of rows. */
+export function respondPage(rows: Rows, limit?: number): Response {
+  return respond(pageText(rows, limit));
+}
+
 /**
- * A response with a page of rows. A page has a cursor if more rows may follow: it has as many rows as its limit, or so
+ * A page of rows as JSON. A page has a cursor if more rows may follow: it has as many rows as its limit, or so
  * many bytes that it may have been cut. Without a limit there is no next page.
  */
-export function respondPage({ text, bytes, count, last }: Rows, limit?: number): Response {
+export function pageText({ text, bytes, count, last }: Rows, limit?: number): string {
   const mayHaveNext = limit !== undefined && (count >= limit || bytes >= cutPageBytes);
-  return respond(`{"items":${text},"cursor":${JSON.stringify(mayHaveNext ? last : null)}}`);
+  return `{"items":${text},"cursor":${JSON.stringify(mayHaveNext ? last : null)}}`;
 }
 
 /** The text of a value. Throws a 404 error if it is null. */

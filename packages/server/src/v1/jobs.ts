@@ -1,15 +1,18 @@
 /** /v1/jobs: enqueue, show and steer jobs. */
 import { createRoute } from "@hono/zod-openapi";
 import { bounds } from "@jobforge/sdk-ts";
+import type { Context } from "hono";
 import type { Rows } from "../answers.ts";
 import type { ApiSession } from "../calls.ts";
 import { RequestError } from "../errors.ts";
 import { type JsonText, memberOf, withTexts } from "../json-text.ts";
+import type { Environment } from "../services.ts";
 import { isFromSession } from "../session.ts";
 import {
   type Api,
   body,
   json,
+  pageText,
   problem,
   required,
   respond,
@@ -35,6 +38,7 @@ import {
   Reason,
 } from "./schemas/jobs.ts";
 import { IdParameter, operatorSeesAll, TenantQuery } from "./schemas/parameters.ts";
+import { describeCaller } from "./session.ts";
 import { jobOf, ofJob, steeringRoutes } from "./steering.ts";
 
 const tags = ["Jobs"];
@@ -109,19 +113,40 @@ at about 10,000 jobs, and \`searched_after\` then says how far.`,
     responses: responses(JobPage, "A page of jobs"),
   });
   serve(api, route, async (c) => {
-    const { tenant_id, fields, payload, ...given } = c.req.valid("query");
+    const { tenant_id, fields, payload, caller, ...given } = c.req.valid("query");
     const filters = payload === undefined ? given : withPayload(given, payload);
     const asksForSummary = fields === "summary" || (fields === undefined && given.order !== undefined);
     // A session shows no payload without its masks, so its lists have none.
     if (asksForSummary || isFromSession(c.req.raw.headers)) {
-      const page = await api.services.as(c, (session) =>
-        session.value("jobforge_browse_jobs", { p_tenant_id: session.tenant(tenant_id), p_filters: filters }),
+      return await withCaller(api, c, caller, async (session) =>
+        required(
+          await session.value("jobforge_browse_jobs", {
+            p_tenant_id: session.tenant(tenant_id),
+            p_filters: filters,
+          }),
+          "tenant",
+        ),
       );
-      return respond(required(page, "tenant"));
     }
-    const rows = await api.services.as(c, (session) => newestJobs(session, tenant_id, filters));
-    return respondPage(rows, given.limit);
+    return await withCaller(api, c, caller, async (session) =>
+      pageText(await newestJobs(session, tenant_id, filters), given.limit),
+    );
   });
+}
+
+/** Responds with a page, and with the caller if that is asked for. Both come from one transaction. */
+async function withCaller(
+  { services }: Api,
+  c: Context<Environment>,
+  isAsked: "true" | "false" | undefined,
+  read: (session: ApiSession) => Promise<string>,
+): Promise<Response> {
+  const text = await services.as(c, async (session) => {
+    const page = await read(session);
+    if (isAsked !== "true") return page;
+    return `${page.slice(0, -1)},"caller":${JSON.stringify(await describeCaller(services)(session))}}`;
+  });
+  return respond(text);
 }
 
 /** The filters with the payload as it is written: rounded numbers would select other jobs. */

@@ -27,7 +27,9 @@ function me(api: Api): void {
     tags,
     responses: responses(Me, "The caller"),
   });
-  serve(api, route, async (c) => respond(JSON.stringify(await api.services.as(c, describe(api.services)))));
+  serve(api, route, async (c) =>
+    respond(JSON.stringify(await api.services.as(c, describeCaller(api.services)))),
+  );
 }
 
 function signIn(api: Api): void {
@@ -55,7 +57,7 @@ only. The session ends with the browser, or when the token expires.`,
         hint: "Use a key, or a JWT with fewer claims.",
       });
     await api.services.signIn(c, token);
-    const caller = await api.services.as(c, describe(api.services));
+    const caller = await api.services.as(c, describeCaller(api.services));
     const cookie = beginSession(raw, token, caller.expires_at, trustProxy);
     return respond(JSON.stringify(caller), 200, { "set-cookie": cookie });
   });
@@ -83,7 +85,7 @@ function signOut(api: Api): void {
 }
 
 /** The caller as `Me` has it. Its rights are those that Postgres grants to its role. */
-function describe({ settings }: Services): (session: ApiSession) => Promise<MeRow> {
+export function describeCaller({ settings }: Services): (session: ApiSession) => Promise<MeRow> {
   return async (session) => {
     const { role, tenantId, holder } = session.caller;
     const granted = await session.query<{ name: string }>(

@@ -1,5 +1,6 @@
 /** /v1/ui: what a dashboard shows before anyone has signed in. */
 import { createRoute } from "@hono/zod-openapi";
+import type { Settings } from "../options.ts";
 import { serverVersion } from "../version.ts";
 import { type Api, json, problem, respond, serve } from "./api.ts";
 import { Ui } from "./schemas/ui.ts";
@@ -20,9 +21,14 @@ export function uiRoutes(api: Api): void {
       429: problem("Too many requests of this address"),
     },
   });
-  const { dashboard = {}, localToken, anonymousRole } = api.services.settings;
+  const text = uiText(api.services.settings);
+  serve(api, route, async () => respond(text));
+}
+
+/** The labels as JSON. They are part of the dashboard's pages, too, so that no page needs to ask for them. */
+export function uiText({ dashboard = {}, localToken, anonymousRole }: Settings): string {
   const { title = "JobForge", environment = null, color = null, traceUrl = null } = dashboard || {};
-  const text = JSON.stringify({
+  return JSON.stringify({
     title,
     environment,
     color,
@@ -31,5 +37,4 @@ export function uiRoutes(api: Api): void {
     // A page of `jobforge dev` has a cookie, or needs none, so it asks for no token.
     signs_in: localToken === undefined && anonymousRole === undefined,
   });
-  serve(api, route, async () => respond(text));
 }

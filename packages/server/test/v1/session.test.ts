@@ -174,6 +174,28 @@ test("the live stream works with a session", async ({ http }) => {
   await response.body?.cancel();
 });
 
+test("a list of jobs says who is calling, if that is asked for", async ({ http, db }) => {
+  await db.query("select jobforge_enqueue_job($1, 'mine')", [T]);
+  const token = await appToken(T);
+  const me = await (await http.request("/v1/me", { token })).json();
+  for (const more of ["", "&fields=summary"]) {
+    const page = await (await http.request(`/v1/jobs?caller=true${more}`, { token })).json();
+    expect(page).toMatchObject({ items: [{ type: "mine" }], caller: me });
+    const without = await (await http.request(`/v1/jobs?limit=5${more}`, { token })).json();
+    expect(without).not.toHaveProperty("caller");
+  }
+  const none = await http.request("/v1/jobs?caller=true", { token: await appToken(U) });
+  expect(await none.json()).toMatchObject({ items: [], cursor: null, caller: { tenant_id: U } });
+  const reader = await http.request("/v1/jobs?caller=true", {
+    token: await sign({ role: "jobforge_reader" }),
+  });
+  expect([reader.status, JSON.stringify(await reader.json())]).toEqual([
+    403,
+    expect.not.stringContaining('"caller"'),
+  ]);
+  expect((await http.request("/v1/jobs?caller=true")).status).toBe(401);
+});
+
 test("me says who is calling, and what Postgres lets the caller do", async ({ http, db }) => {
   await db.query(`select jobforge_set_tenant($1, '{"label": "Acme"}')`, [T]);
   const me = async (token: string): Promise<{ may: string[]; [key: string]: unknown }> =>

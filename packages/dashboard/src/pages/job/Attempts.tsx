@@ -1,7 +1,7 @@
 /** Every attempt of a job, newest first: who ran it, how long, and the error with its stack. */
 import type { JSX } from "preact";
 import type { Attempt } from "../../api/job.ts";
-import { useUi } from "../../api/session.ts";
+import { ui } from "../../api/session.ts";
 import { errorText } from "../../lib/errors.ts";
 import { count, duration } from "../../lib/format.ts";
 import type { Exact } from "../../lib/json.ts";
@@ -67,10 +67,9 @@ interface TraceLinkProps {
 
 /** The trace in the system of the operator, whose address the server knows. */
 export function TraceLink({ id, isNamed = false }: TraceLinkProps): JSX.Element | null {
-  const { data: ui } = useUi();
   if (id === null) return null;
-  const template = ui?.trace_url;
-  if (template === null || template === undefined || !/^https?:/.test(template))
+  const template = ui.trace_url;
+  if (template === null || !/^https?:/.test(template))
     return (
       <code class={css["trace"]} title={`Trace ${id}`}>
         {!isNamed && "trace "}

@@ -77,7 +77,7 @@ export function BulkDialog({ change, filter, tenant, onClose, onDone }: BulkDial
           : undefined;
   const isRunning = progress !== undefined && !progress.isDone && problem === undefined;
   const reload = (): Promise<void> =>
-    client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" && queryKey[0] !== "ui" });
+    client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
   const run = async (): Promise<void> => {
     if (blocked !== undefined || isRunning) return;
     stop.current = new AbortController();

@@ -1,7 +1,7 @@
 /** What this browser remembers: theme, density, zone of times, single-letter keys. */
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useMe, useUi } from "../../api/session.ts";
+import { ui, useMe } from "../../api/session.ts";
 import { zoneLabels, zones } from "../../lib/time.ts";
 import { densities, density, letterKeys, theme, themes, zone } from "../../state/settings.ts";
 import { Field } from "../../ui/Field.tsx";
@@ -10,7 +10,6 @@ import { Time } from "../../ui/Time.tsx";
 
 export function Settings(): JSX.Element {
   const me = useMe();
-  const { data: ui } = useUi();
   return (
     <>
       <PageHead title="Settings" note="Kept in this browser" />
@@ -35,7 +34,7 @@ export function Settings(): JSX.Element {
             ["Name", me.name ?? "–"],
             ["Tenant", me.tenant_label ?? me.tenant_id ?? "All tenants"],
             ["Expires", me.expires_at === null ? "never" : <Time key="expires" at={me.expires_at} />],
-            ["Server", ui === undefined ? "–" : `JobForge ${ui.version}`],
+            ["Server", `JobForge ${ui.version}`],
           ]}
         />
       </Panel>

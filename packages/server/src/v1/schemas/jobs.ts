@@ -26,6 +26,7 @@ import {
 } from "./basic.ts";
 import { Notify } from "./notify.ts";
 import { limitParameter, several, tenantParameter } from "./parameters.ts";
+import { Me } from "./session.ts";
 
 /** Has the columns of the view. Newer kernels append columns. */
 export const Job = z
@@ -112,6 +113,7 @@ export const JobPage = z
       description:
         "Set if a search stopped: it has looked at jobs back to this time. `cursor` goes on from there",
     }),
+    caller: Me.optional(),
   })
   .openapi("JobPage");
 
@@ -298,6 +300,10 @@ export const JobQuery = z.strictObject({
   fields: z.enum(["all", "summary"]).optional().openapi({
     description: "`summary`: without payload, progress and stack. The default with `order`",
   }),
+  caller: z
+    .enum(["true", "false"])
+    .optional()
+    .openapi({ description: "Whether the page also says who is calling, as `GET /v1/me` does" }),
   order: z.enum(jobOrders).optional(),
   after: z
     .string()
