@@ -100,9 +100,9 @@ begin
         case when jsonb_typeof(e.step -> 'tags') = 'array'
           then array(select jsonb_array_elements_text(e.step -> 'tags')) end,
         e.step ->> 'concurrency_key', (e.step ->> 'expires_at')::timestamptz,
-        needs_of(e.step -> 'needs', x.refs),
+        n.needs,
         nullif(jsonb_strip_nulls(jsonb_build_object(
-          'needs', needs_of(e.step -> 'needs', x.refs), 'refs', to_jsonb(x.refs), 'expires_at', e.step -> 'expires_at',
+          'needs', n.needs, 'refs', to_jsonb(x.refs), 'expires_at', e.step -> 'expires_at',
           'over', e.step -> 'map' -> 'over', 'signal', case x.kind when 'signal'
             then coalesce(e.step -> 'signal' ->> 'name', e.step ->> 'name') end,
           'timeout_ms', e.step -> 'signal' -> 'timeout_ms', 'on_timeout', e.step -> 'signal' -> 'on_timeout',
@@ -123,6 +123,11 @@ begin
               || steps_referred_to(jsonb_build_array(e.step -> 'map' -> 'over')) end as refs
         offset 0
       ) x
+      cross join lateral (
+        -- Most steps have none, and the function takes as long as the rest of the step.
+        select case when e.step ? 'needs' or x.refs is not null then needs_of(e.step -> 'needs', x.refs) end as needs
+        offset 0
+      ) n
       order by e.ord);
   exception when data_exception then
     perform fail_argument(p_field, p_field || ': ' || sqlerrm);
@@ -142,8 +147,19 @@ end $$;
 
 -- Returns the needs of a step: those that it names, and the steps that its references name. Null if there are none.
 create or replace function jobforge.needs_of(p_needs jsonb, p_refs text[]) returns jsonb
-language sql immutable as $$
-  select case when p_needs is null and p_refs is null then null else (
+language plpgsql immutable as $$
+declare
+  v_only jsonb;
+begin
+  if p_needs is null and p_refs is null then
+    return null;
+  elsif p_refs is null and jsonb_typeof(p_needs) = 'array' and jsonb_array_length(p_needs) = 1 then
+    -- A step of a chain: nothing to sort.
+    v_only := p_needs -> 0;
+    return jsonb_build_array(jsonb_build_object('step', coalesce(v_only ->> 'step', v_only #>> '{}'),
+      'policy', coalesce(v_only ->> 'policy', 'cancel')));
+  end if;
+  return (
     select jsonb_agg(jsonb_build_object('step', n.step, 'policy', n.policy) order by n.ord)
     from (
       select distinct on (n.step) n.step, n.policy, n.ord
@@ -155,6 +171,5 @@ language sql immutable as $$
         select r.name, 'cancel', 1000000 + r.ord from unnest(p_refs) with ordinality r(name, ord)
       ) n
       order by n.step, n.ord
-    ) n)
-  end
-$$;
+    ) n);
+end $$;
