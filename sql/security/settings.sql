@@ -13,12 +13,16 @@
 -- every call; it only matters for abbreviations that the caller itself writes. Time limits are the caller's own.
 -- A function with an SQL-standard body has its names bound already and stays inlinable, so it gets no clause.
 -- Functions that only the owner may execute run inside of these.
+-- Those that write also get the settings without which plans age (docs/decisions/claiming.md). They share the functions
+-- inside, and a session keeps the plan of the first call: one call without these settings, while the tables were small,
+-- made all later ones read whole tables.
 do $$
 declare
   v_function text;
+  v_writes boolean;
 begin
-  for v_function in
-    select g.name
+  for v_function, v_writes in
+    select g.name, p.provolatile = 'v'
     from jobforge.grants(:'api_schema') g
     join pg_proc p on p.oid = g.name::regprocedure
     where g.kind = 'function' and g.wanted <> '{}' and p.prosqlbody is null
@@ -33,5 +37,9 @@ begin
         set standard_conforming_strings = on
         set quote_all_identifiers = off
         set gin_fuzzy_search_limit = 0$alter$, v_function);
+    if v_writes then
+      execute format(
+        'alter function %s set jit = off set enable_seqscan = off set enable_bitmapscan = off', v_function);
+    end if;
   end loop;
 end $$;

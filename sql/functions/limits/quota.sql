@@ -21,10 +21,11 @@ begin
   -- Usually there are no quotas.
   if exists (select from jobforge.tenants) then
     insert into jobforge.pending_deltas (tenant_id, delta)
-    select t.tenant_id, p_sign * i.jobs
+    select i.tenant_id, p_sign * i.jobs
     from (select i.tenant_id, count(*) as jobs from unnest(p_tenant_ids) i(tenant_id) group by 1) i
-    join jobforge.tenants t on t.tenant_id = i.tenant_id
-    where t.max_pending is not null;
+    -- Found one by one, also where nested loops are forbidden: there may be very many tenants.
+    cross join lateral (
+      select from jobforge.tenants t where t.tenant_id = i.tenant_id and t.max_pending is not null limit 1) t;
   end if;
 end $$;
 

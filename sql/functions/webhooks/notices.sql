@@ -55,6 +55,6 @@ set enable_seqscan = off as $$
     true
   from unnest(p_jobs) j
   where j.notify is not null
-    and (exists (select from jobforge.queue q where q.id = j.id)
-      or exists (select from jobforge.runs r where r.id = j.id))
+    -- A subquery with a limit is asked for one job at a time: EXISTS may become a hash table of the whole queue.
+    and (select true from jobforge.live_rows l where l.id = j.id limit 1)
 $$;

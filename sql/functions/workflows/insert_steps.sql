@@ -12,7 +12,6 @@ set search_path = jobforge, pg_temp
 set jit = off
 set enable_hashjoin = on
 set enable_nestloop = on
-set enable_seqscan = on
 set enable_sort = on as $$
 declare
   -- Looked up in JSON: the planner may turn a join, or NOT IN, of lists of unknown length into a loop in a loop.

@@ -11,7 +11,6 @@ set search_path = jobforge, pg_temp
 set jit = off
 set enable_hashjoin = on
 set enable_nestloop = on
-set enable_seqscan = on
 set enable_sort = on as $$
 declare
   v_again uuid[];
@@ -28,9 +27,12 @@ begin
   ), members(id, group_id) as (
     select s.id, s.group_id
     from (select i.id from unnest(p_seeds) i(id) union select n.dependent_id from needs n) f
-    join steps s on s.id = f.id
+    cross join lateral (select t.id, t.group_id from steps t where t.id = f.id limit 1) s
     union
-    select s.id, s.group_id from members m join steps s on s.id = m.group_id and s.kind <> 'root'
+    select s.id, s.group_id
+    from members m
+    cross join lateral (
+      select t.id, t.group_id from steps t where t.id = m.group_id and t.kind <> 'root' limit 1) s
   ), links(from_id, to_id, again) as materialized (
     select n.need_id, n.dependent_id, true from needs n
     union all
@@ -55,8 +57,10 @@ begin
     select distinct d.id
     from steps d
     cross join lateral jsonb_to_recordset(d.spec -> 'needs') x(step text)
-    join steps n on n.group_id = d.group_id and n.name = x.step and n.id = any (v_again || v_around)
-    where d.workflow_id = p_workflow_id and d.decided_at is null and d.spec ? 'needs');
+    cross join lateral (
+      select t.id from steps t where t.group_id = d.group_id and t.name = x.step limit 1) n
+    where d.workflow_id = p_workflow_id and d.decided_at is null and d.spec ? 'needs'
+      and n.id in (select unnest(v_again || v_around)));
 
   -- 2. Lock and reset -------------------------------------------------------------------------------------------------
   perform from steps s
@@ -106,13 +110,23 @@ begin
   with recursive members(id) as (
     select s.id
     from steps g
-    join steps s on s.group_id = g.id
+    cross join lateral members_of(g.id) s
     where g.id = any (p_step_ids) and g.kind in ('map', 'group')
     union all
-    select s.id from members m join steps s on s.group_id = m.id and s.kind <> 'root'
+    select s.id from members m cross join lateral members_of(m.id) s where s.kind <> 'root'
   )
   delete from steps s where s.id in (select m.id from members m);
 end $$;
+
+-- Returns the members of a group, or of a map. One index has those with a name, another one those without. One at a
+-- time: otherwise a plan that was made while there were few steps may read all of them.
+create or replace function jobforge.members_of(p_group_id uuid) returns setof jobforge.steps
+language sql stable as $$
+  select s.* from jobforge.steps s where s.group_id = p_group_id and s.name is not null
+  union all
+  select s.* from jobforge.steps s where s.group_id = p_group_id and s.name is null
+  offset 0
+$$;
 
 -- Writes the edges and dooms of steps that were opened again.
 create or replace function jobforge.link_again(
@@ -120,15 +134,14 @@ create or replace function jobforge.link_again(
 ) returns void
 language plpgsql
 set search_path = jobforge, pg_temp
-set enable_hashjoin = on
-set enable_seqscan = on as $$
+set enable_hashjoin = on as $$
 begin
   with needed as materialized (
     select n.dependent_id, n.need_id, n.policy, s.status, coalesce(s.reason = 'skipped', false) as skipped,
       n.dependent_id = any (p_again) as again, s.tenant_id
     from needs_of_steps(p_again || p_waiting) n
-    join steps s on s.id = n.need_id
-    join steps d on d.id = n.dependent_id and d.decided_at is null
+    cross join lateral (select t.* from steps t where t.id = n.need_id limit 1) s
+    cross join lateral (select from steps t where t.id = n.dependent_id and t.decided_at is null limit 1) d
   ), linked as (
     insert into edges (dependent_id, need_id, policy)
     select n.dependent_id, n.need_id, n.policy
@@ -157,9 +170,9 @@ begin
   -- Members that ended badly and do not run again still fail their group.
   insert into dooms (node_id, need_id, skipped)
   select s.group_id, s.id, false
-  from steps s
-  where s.group_id = any (p_around) and s.status <> 'succeeded' and s.reason is distinct from 'skipped'
-    and not s.optional
+  from unnest(p_around) g(id)
+  cross join lateral members_of(g.id) s
+  where s.status <> 'succeeded' and s.reason is distinct from 'skipped' and not s.optional
     and not exists (select from dooms d where d.node_id = s.group_id and d.need_id = s.id);
 end $$;
 

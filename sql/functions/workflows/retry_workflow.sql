@@ -77,8 +77,8 @@ begin
         (select a.step_id from archive a where a.id = i.id and a.finished_at >= earliest_finish(i.id)),
         i.id) as id
     ) n
-    join steps c on c.group_id = n.id and c.name is not null and c.spec ? 'wait'
-      and coalesce((c.spec ->> 'job')::uuid, n.id) = i.id
+    cross join lateral members_of(n.id) c
+    where c.name is not null and c.spec ? 'wait' and coalesce((c.spec ->> 'job')::uuid, n.id) = i.id
   ), over as materialized (
     select c.id, c.kind
     from children c

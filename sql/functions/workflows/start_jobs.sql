@@ -4,7 +4,11 @@ create or replace function jobforge.start_jobs(
   p_step_ids uuid[], p_now timestamptz, p_notify boolean default true
 ) returns jobforge.step_end[]
 language plpgsql
-set search_path = jobforge, pg_temp as $$
+set search_path = jobforge, pg_temp
+-- Steps are found one by one, whatever the tables looked like when the plan was made.
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_nestloop = on as $$
 declare
   v_step record;
   v_group_id uuid;

@@ -8,7 +8,11 @@ create or replace function jobforge.stop_workflow(
   p_workflow_id uuid, p_why text, p_by text, p_reason text, p_now timestamptz, out canceled integer, out requested integer
 )
 language plpgsql
-set search_path = jobforge, pg_temp as $$
+set search_path = jobforge, pg_temp
+-- Rows are found one by one, whatever the tables looked like when the plan was made.
+set enable_hashjoin = off
+set enable_mergejoin = off
+set enable_nestloop = on as $$
 declare
   v_jobs uuid[];
   v_signals uuid[];

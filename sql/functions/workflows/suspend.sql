@@ -111,7 +111,8 @@ begin
     select e.id, e.wait, e.attempt, o.tenant_id, o.type, coalesce(q.step_id, q.id) as node_id
     from unnest(p_ends) e
     join unnest(p_outcomes) o on o.ord = e.ord and o.outcome = 'ok' and o.status = 'queued'
-    join queue q on q.id = e.id
+    -- Found by id, one by one: end_runs forbids nested loops, and a hash join would read the whole queue.
+    cross join lateral (select j.id, j.step_id from queue j where j.id = e.id limit 1) q
     where e.wait is not null
     order by e.ord
   loop
